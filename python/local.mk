@@ -48,6 +48,7 @@ EXTRA_DIST += \
         %D%/tests/test_readme.py \
         %D%/tests/test_snapshots.py \
         %D%/tests/test_transactions.py \
+        %D%/tests/test_turns.py \
         %D%/tests/trees.py \
         %D%/tests/writers.py
 

@@ -2,20 +2,22 @@
 """Environments: a directory of data files, and transactions and snapshots of it."""
 
 import collections
+import collections.abc
 import ctypes
 import errno
 import functools
+import inspect
 import os
 import random
 import time
 
 from . import _library, memory
 from .arguments import flags_of, name_of, number_of
-from .constants import Flag
+from .constants import Code, Flag
 from .ending import Handle
 from .errors import Conflict, Error, check
 from .snapshot import Snapshot
-from .transaction import Transaction, undo_what_was_left
+from .transaction import Transaction, levels_from, undo, undo_what_was_left
 
 Stats = collections.namedtuple("Stats", _library.STATS)
 Backup = collections.namedtuple("Backup", _library.BACKUP_RESULT)
@@ -89,13 +91,14 @@ class Environment:
         handle, self._handle = self._handle, None
         if handle is None or not handle.is_ours_to_close():
             return
-        undo_what_was_left()
+        levels = levels_from(handle)
         code = _library.xac_close(handle.address)
         if code == -errno.EBUSY:  # another thread is in a transaction, and nothing was done
             handle.note()
             self._handle = handle
         else:
-            handle.address = None  # a transaction that was open in this thread is undone, and cannot be ended any more
+            code = undo(levels, code)
+            handle.address = None
         check(code, self.path)
 
     def __enter__(self):
@@ -126,7 +129,7 @@ class Environment:
             transaction = self.transaction(flags)
             try:
                 with transaction:
-                    return body(*args, **kwargs)
+                    return _checked_result(body(*args, **kwargs))
             except Conflict:
                 if self.in_transaction():
                     raise
@@ -134,9 +137,11 @@ class Environment:
                 _pause(asked)
 
     def transactional(self, function=None, *, flags=0):
-        """A decorator: calls of the function are transactions, by run()."""
+        """A decorator: calls of the function are transactions, by run(). Not for generators and `async def`: their code
+        runs after the call."""
         if function is None:
             return functools.partial(self.transactional, flags=flags)
+        _check_function(function)
 
         @functools.wraps(function)
         def run(*args, **kwargs):
@@ -227,6 +232,31 @@ class Environment:
         buffer = _library.StatsBuffer()
         check(_library.xac_stat(self._open_handle().address, buffer))
         return Stats(*(getattr(buffer, name) for name in _library.STATS))
+
+
+_RUNS_LATER = (collections.abc.Generator, collections.abc.Coroutine, collections.abc.AsyncGenerator)
+
+
+def _check_function(function):
+    if not callable(function):
+        raise TypeError(f"function: {function!r} cannot be called")
+    for runs_later in (inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction):
+        if runs_later(function) or runs_later(getattr(function, "__call__", None)):
+            raise TypeError(
+                f"function: {function!r} is a generator or asynchronous: its code runs after the transaction. Use a "
+                "plain function"
+            )
+
+
+def _checked_result(result):
+    if isinstance(result, _RUNS_LATER):
+        if isinstance(result, collections.abc.Coroutine):
+            result.close()  # else the interpreter warns that nobody has awaited it
+        raise TypeError(
+            f"body: it returned {result!r}, whose code runs after the transaction. Use a plain function, or return a "
+            "list"
+        )
+    return result
 
 
 def _pause(asked):

@@ -9,18 +9,29 @@ would swallow the next one, which would be a level nested in it and never take e
 * an interrupt at the first byte code of what a `with` statement calls at its end is raised before anything was done
   there. Therefore each statement gets a callable of its own to end with, to which nothing else refers. Who begins looks
   first: a level whose callable is gone has lost its statement, and is undone.
+
+Tasks of asyncio, and generators, take turns in one thread. Levels then do not end in the order in which they began, and
+the library would end another one's. So the end of a level that is not the innermost is refused.
 """
 
 import functools
+import sys
 import threading
 import weakref
 
 from . import _library
 from .arguments import NotPickled, flags_of
 from .constants import Code, Flag
-from .errors import check
+from .errors import check, error_of
 
 _thread = threading.local()  # .levels: those that may be open, from the outermost
+
+
+def _task():
+    """That of asyncio which runs in this thread, or None."""
+    asyncio = sys.modules.get("asyncio")
+    running_loop = getattr(asyncio, "_get_running_loop", None)
+    return asyncio.current_task() if running_loop is not None and running_loop() is not None else None
 
 
 class _Level(NotPickled):
@@ -28,31 +39,63 @@ class _Level(NotPickled):
 
     _instead = "a transaction belongs to the thread that began it"
 
-    def __init__(self, handle):
+    def __init__(self, handle, by_hand):
         self.handle = handle  # of the environment, which stays open until the end
         self.thread_id = threading.get_ident()
+        self.task = _task()
         self.statement = None  # a weak reference to what its `with` statement ends with
+        self.by_hand = by_hand  # the level that ends if this one does not begin: who calls __exit__() himself gets this
         self.begun = []  # what xbegin() returned
         self.ended = []  # what xend() or xabort() returned
         self.is_undone = False  # by an exception
+        self.is_refused = False  # its end came too early, and there will be no other
 
     def begin(self, flags):
+        for around in _open_levels_of(self.handle):
+            if around.task is not self.task:
+                raise RuntimeError("another task has a transaction open in this thread: do not await in one")
+        self.by_hand = None
         _thread.levels.append(self)
         self.begun.extend(map(_library.xbegin, (self.handle.address,), (flags,)))
         check(self.begun[0])
 
     def end(self, function):
+        """Returns what the function did, or raises what is wrong with the order."""
         if self.thread_id != threading.get_ident():
             raise RuntimeError("a transaction is ended by another thread than began it")
-        self.ended.extend(map(function, (self.handle.address,)))
-        self.handle = None
+        if self.begun != [0]:
+            raise RuntimeError("a transaction is ended that was not begun")
+        is_lost = len(_thread.levels) > 1 and self._is_inside_what_is_lost()
+        self.ended.extend(map(_library.xabort if is_lost else function, (self.handle.address,)))
+        self.handle = self.task = None
+        if is_lost and function is not _library.xabort:
+            self.is_undone = True
+            raise RuntimeError("undone, as the transaction around it was left before: do not await or yield in one")
         return self.ended[0]
+
+    def _is_inside_what_is_lost(self):
+        """Will a level around this one be undone? It is the innermost, or its end is refused."""
+        if _thread.levels[-1] is not self:
+            undo_what_was_left()
+        levels = _open_levels_of(self.handle)
+        if self in levels and levels[-1] is not self:
+            self.is_refused = True
+            raise RuntimeError(
+                "a transaction is left before one that began inside it, by another task or generator perhaps; both are "
+                "undone: do not await or yield in a transaction"
+            )
+        return any(level.has_lost_its_statement() for level in levels[:-1])
 
     def is_open(self):
         return self.begun == [0] and not self.ended
 
     def has_lost_its_statement(self):
-        return self.statement is not None and self.statement() is None
+        return self.is_refused or (self.statement is not None and self.statement() is None)
+
+
+def _open_levels_of(handle):
+    """From the outermost."""
+    return [level for level in _thread.levels if level.is_open() and level.handle.address == handle.address]
 
 
 def undo_what_was_left():
@@ -69,11 +112,35 @@ def undo_what_was_left():
         levels.pop()
 
 
+def levels_from(handle):
+    """What this thread has open by this handle, and what is inside of that: what its close will undo."""
+    undo_what_was_left()
+    levels = _open_levels_of(handle)
+    while levels and levels[0].handle is not handle:
+        levels.pop(0)
+    return levels
+
+
+def undo(levels, code):
+    """After xac_close() has returned this: 0, and others of this process have the environment open still, or the
+    library has undone them."""
+    for level in reversed(levels):
+        if code:
+            level.ended.append(code)
+        else:
+            level.end(_library.xabort)
+    return Code.UNENDED if levels and not code else code
+
+
 def _leave(level, kind, value, traceback):
+    level = level.by_hand or level
     if kind is not None:
         level.is_undone = True
-        level.end(_library.xabort)  # the exception says more than what this returns
+        if not level.ended:  # by a close() in the block
+            level.end(_library.xabort)  # the exception says more than what this returns
         return
+    if level.ended:
+        raise error_of(Code.NOTXN)
     handle = level.handle
     code = level.end(_library.xend)
     if code == Code.CONFLICT and _library.xac_txn_id(handle.address):
@@ -115,12 +182,17 @@ class Transaction(NotPickled):
 
     def _next_level(self):
         undo_what_was_left()
-        self._next = _Level(self._env._handle_to_begin())
+        before = self._level
+        by_hand = before if before is not None and before.is_open() and before.statement is None else None
+        self._next = _Level(self._env._handle_to_begin(), by_hand)
         return self._next
 
     def __enter__(self):
-        self._level = self._next or self._next_level()
-        self._next = None
+        level, self._next = self._next, None
+        if level is None or level.has_lost_its_statement():
+            level = self._next_level()
+            self._next = None
+        self._level = level
         self._level.begin(self._flags)
         return self
 

@@ -125,6 +125,25 @@ class Place:
         libxac.Range(**{"address": "nowhere.sock", "file": "a", "tree": "b", **arguments})
 
 
+async def asynchronous():
+    pass
+
+
+def generator():
+    yield
+
+
+async def asynchronous_generator():
+    yield
+
+
+class AsynchronousCall:
+    async def __call__(self):
+        pass
+
+
+LATER = [generator, asynchronous, asynchronous_generator, AsynchronousCall()]
+
 TABLE = {
     Place.open: {
         "path": [*NAME, None, "nowhere", ""],
@@ -134,8 +153,8 @@ TABLE = {
     },
     Place.make_array: ARRAY,
     Place.begin: {"flags": FLAGS},
-    Place.run: {"flags": FLAGS, "body": [None, 5, "body"]},
-    Place.decorate: {"flags": FLAGS},
+    Place.run: {"flags": FLAGS, "body": [None, 5, "body", *LATER]},
+    Place.decorate: {"flags": FLAGS, "function": [5, "function", *LATER]},
     Place.advise: {"array": [None, 5, [1], b"x", np.zeros(4), np.zeros(8)[::2]]},
     Place.take_snapshot: {"at": [*NUMBER, 0, 1 << 63], "durable": [True]},
     Place.backup: {
@@ -231,6 +250,8 @@ def look_when_closed(path):
     with pytest.raises(ValueError, match="closed"):
         with transaction:
             pass
+    with pytest.raises(RuntimeError, match="not begun"):
+        Place(path).env.transaction().__exit__(None, None, None)
 
 
 def test_closed(path):

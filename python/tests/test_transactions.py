@@ -292,7 +292,7 @@ def test_close_in_a_block(path):
         with env.transaction():
             env.close()
     env = libxac.Environment(path)
-    with pytest.raises(OSError):
+    with pytest.raises(libxac.NoTxn):
         with env.transaction():
             with pytest.raises(libxac.Unended):
                 env.close()
