@@ -27,9 +27,12 @@ from .errors import check, error_of
 _thread = threading.local()  # .levels: those that may be open, from the outermost
 
 
+_modules = sys.modules
+
+
 def _task():
     """That of asyncio which runs in this thread, or None."""
-    asyncio = sys.modules.get("asyncio")
+    asyncio = _modules["asyncio"]
     running_loop = getattr(asyncio, "_get_running_loop", None)
     return asyncio.current_task() if running_loop is not None and running_loop() is not None else None
 
@@ -38,24 +41,24 @@ class _Level(NotPickled):
     """A transaction, or a level nested in one, from its begin to its end."""
 
     _instead = "a transaction belongs to the thread that began it"
+    is_undone = False  # by an exception
+    is_refused = False  # its end came too early, and there will be no other
 
     def __init__(self, handle, by_hand):
         self.handle = handle  # of the environment, which stays open until the end
         self.thread_id = threading.get_ident()
-        self.task = _task()
+        self.task = _task() if "asyncio" in _modules else None
         self.statement = None  # a weak reference to what its `with` statement ends with
         self.by_hand = by_hand  # the level that ends if this one does not begin: who calls __exit__() himself gets this
         self.begun = []  # what xbegin() returned
         self.ended = []  # what xend() or xabort() returned
-        self.is_undone = False  # by an exception
-        self.is_refused = False  # its end came too early, and there will be no other
 
     def begin(self, flags):
-        for around in _open_levels_of(self.handle):
-            if around.task is not self.task:
-                raise RuntimeError("another task has a transaction open in this thread: do not await in one")
+        levels = _thread.levels
+        if levels and any(around.task is not self.task for around in _open_levels_of(self.handle)):
+            raise RuntimeError("another task has a transaction open in this thread: do not await in one")
         self.by_hand = None
-        _thread.levels.append(self)
+        levels.append(self)
         self.begun.extend(map(_library.xbegin, (self.handle.address,), (flags,)))
         check(self.begun[0])
 
@@ -183,13 +186,13 @@ class Transaction(NotPickled):
     def _next_level(self):
         undo_what_was_left()
         before = self._level
-        by_hand = before if before is not None and before.is_open() and before.statement is None else None
-        self._next = _Level(self._env._handle_to_begin(), by_hand)
+        is_by_hand = before is not None and before.statement is None and before.is_open()
+        self._next = _Level(self._env._handle_to_begin(), before if is_by_hand else None)
         return self._next
 
     def __enter__(self):
         level, self._next = self._next, None
-        if level is None or level.has_lost_its_statement():
+        if level is None or level.statement is None or level.statement() is None:
             level = self._next_level()
             self._next = None
         self._level = level
