@@ -40,13 +40,19 @@ static void explain(const void *addr, const char *reason)
         explain_file(file, offset, reason);
 }
 
-/* Nobody's view is there: where were those that the fork took away? */
-static void explain_parents(const void *addr)
+/* Nobody's view is there: where were those that the fork took away, or a close? */
+static void explain_former(const void *addr)
 {
         uint64_t offset;
         const char *file;
-        if (ranges_find(addr, RANGE_PARENTS, &file, &offset) && !sys_is_mapped(addr))
+        if (sys_is_mapped(addr))
+                return;
+        if (ranges_find(addr, RANGE_PARENTS, &file, &offset))
                 explain_file(file, offset, "a view of the parent process; open the environment in the child");
+        else if (ranges_find_removed(addr, &file, &offset))
+                explain_file(file, offset,
+                             "it is mapped no more: its environment or snapshot was closed, its thread has ended, or "
+                             "it was unmapped");
 }
 
 /* A line of its own, when the other is out: the stack may be damaged. */
@@ -136,7 +142,7 @@ bool fault_handle(void *addr, enum touch_access access, const void *pc)
         else if (ranges_find(addr, RANGE_OWN, &file, &offset))
                 explain_file(file, offset, "a view of another thread; each thread maps its own (xac_mmap)");
         else
-                explain_parents(addr);
+                explain_former(addr);
         errno = saved_errno;
         return is_done;
 }

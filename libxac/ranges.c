@@ -9,6 +9,7 @@
 
 enum {
         RANGES_MAX = 1 << 16,
+        REMOVED_MAX = 256,
         NAMES_MAX = 64,
         NAME_BYTES = 256 /* of a data file */
 };
@@ -21,6 +22,15 @@ static struct {
         _Atomic(const char *) file;
 } ranges[RANGES_MAX];
 static _Atomic uint32_t ranges_used;
+
+/* A ring. An entry counts while its end is not 0. Who reads a name while it is replaced prints a wrong one: it is in
+ * the last line of a program. */
+static struct {
+        _Atomic uintptr_t base;
+        _Atomic uintptr_t end;
+        char name[NAME_BYTES];
+} removed[REMOVED_MAX];
+static _Atomic uint32_t removed_next;
 
 /* Of files whose views were the parent's, or its parent's: the memory that their names stood in is gone. */
 static char names[NAMES_MAX][NAME_BYTES];
@@ -78,14 +88,39 @@ int ranges_add(const void *base, size_t byte_len, const char *file)
         return err;
 }
 
+static void remember(uintptr_t base, uintptr_t end, const char *name)
+{
+        const uint32_t i = atomic_fetch_add(&removed_next, 1) % REMOVED_MAX;
+        atomic_store(&removed[i].end, 0);
+        strncpy(removed[i].name, name ? name : "", NAME_BYTES - 1);
+        atomic_store(&removed[i].base, base);
+        atomic_store(&removed[i].end, end);
+}
+
 void ranges_remove(const void *base)
 {
         for (uint32_t i = 0; i < atomic_load(&ranges_used); i++) {
                 if (atomic_load(&ranges[i].base) != (uintptr_t)base || atomic_load(&ranges[i].whose) != RANGE_OWN)
                         continue;
+                remember((uintptr_t)base, atomic_load(&ranges[i].end), atomic_load(&ranges[i].file));
                 clear(i);
                 return;
         }
+}
+
+bool ranges_find_removed(const void *addr, const char **file, uint64_t *offset)
+{
+        const uint32_t next = atomic_load(&removed_next);
+        for (uint32_t age = 1; age <= REMOVED_MAX; age++) {
+                const uint32_t i = (next - age) % REMOVED_MAX;
+                const uintptr_t base = atomic_load(&removed[i].base);
+                if ((uintptr_t)addr < base || (uintptr_t)addr >= atomic_load(&removed[i].end))
+                        continue;
+                *offset = (uintptr_t)addr - base;
+                *file = removed[i].name;
+                return true;
+        }
+        return false;
 }
 
 bool ranges_find(const void *addr, enum range_of whose, const char **file, uint64_t *offset)

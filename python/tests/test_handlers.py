@@ -56,3 +56,17 @@ def test_touch_between_transactions_of_a_strict_environment(program, path):
     assert done.returncode == -signal.SIGSEGV
     assert "counts" in done.stderr and "outside" in done.stderr
     libxac.Environment(path).close()
+
+
+def test_touch_after_close(program, path):
+    code = path.parent / "closed.py"
+    code.write_text(
+        "import libxac, sys\n"
+        "env = libxac.Environment(sys.argv[1], libxac.CREATE | libxac.VOLATILE)\n"
+        "counts = env.array('counts', 'i8', 1)\n"
+        "env.close()\n"
+        "counts[0] = 1\n"
+    )
+    done = program(code, path)
+    assert done.returncode == -signal.SIGSEGV
+    assert "libxac: access to counts at offset 0x0: it is mapped no more: its environment" in done.stderr

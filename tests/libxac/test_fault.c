@@ -222,6 +222,63 @@ static void what_cannot_be_mended_is_explained(void)
         seat_leave(0);
 }
 
+enum end { BY_CLOSE, BY_UNMAP, BY_THREAD, BY_SNAPSHOT_CLOSE, ENDS };
+
+/* An environment is given, and an address given back. */
+static void *map_in_a_thread(void *words)
+{
+        *(void **)words = xac_mmap(*(xac_env **)words, "words", 0, XAC_ANYWHERE);
+        return NULL;
+}
+
+/* An address of `words` whose mapping has come to this end. */
+static volatile uint64_t *end_of(enum end end)
+{
+        pthread_t thread;
+        xac_snapshot *snapshot;
+        void *words;
+        seat_take(0);
+        words = seat.words;
+        switch (end) {
+        case BY_UNMAP:
+                check_ok(xac_munmap(seat.env, words));
+                break;
+        case BY_THREAD:
+                words = seat.env;
+                check_equal(pthread_create(&thread, NULL, map_in_a_thread, &words), 0);
+                check_equal(pthread_join(thread, NULL), 0);
+                break;
+        case BY_SNAPSHOT_CLOSE:
+                check_ok(xac_snapshot_open(seat.env, 0, &snapshot));
+                words = (void *)xac_snapshot_map(snapshot, "words", NULL);
+                check(words != MAP_FAILED);
+                check_ok(xac_snapshot_close(snapshot));
+                check_ok(xac_close(seat.env));
+                break;
+        default:
+                check_ok(xac_close(seat.env));
+        }
+        return (volatile uint64_t *)words + seat_word(3, 0);
+}
+
+static void touch_what_has_ended(int end, void *unused)
+{
+        (void)unused;
+        *end_of(end) = 1;
+}
+
+static void what_is_mapped_no_more_is_explained(void)
+{
+        for (int end = 0; end < ENDS; end++) {
+                struct crash crash;
+
+                crash_run(touch_what_has_ended, end, NULL, &crash);
+                check_equal(crash.signal, SIGSEGV);
+                check(strstr(crash.said, "libxac: access to words at offset 0x3000: it is mapped no more:") != NULL);
+                check_equal(crash_lines(&crash), 1);
+        }
+}
+
 /* What the handler says, and that it says no, without the crash that follows. */
 static void check_refused(volatile void *addr, const char *reason)
 {
@@ -307,6 +364,7 @@ int main(void)
                 isolated_test(errno_is_the_programs),
                 isolated_test(what_the_file_lost_reads_as_zeros),
                 isolated_test(what_cannot_be_mended_is_explained),
+                isolated_test(what_is_mapped_no_more_is_explained),
                 isolated_test(the_handler_says_why_not),
                 isolated_test(faults_find_their_environment),
         };
