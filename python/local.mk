@@ -25,7 +25,9 @@ EXTRA_DIST += \
         %D%/libxac/ending.py \
         %D%/libxac/environment.py \
         %D%/libxac/errors.py \
+        %D%/libxac/figures.py \
         %D%/libxac/memory.py \
+        %D%/libxac/py.typed \
         %D%/libxac/range.py \
         %D%/libxac/snapshot.py \
         %D%/libxac/transaction.py \

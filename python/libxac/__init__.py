@@ -14,7 +14,7 @@ python/README.md in the source of libxac says the rest.
 from ._library import path as library_path
 from ._library import version
 from .constants import Code, Flag
-from .environment import Environment, Stats
+from .environment import Environment
 from .errors import (
     Busy,
     Conflict,
@@ -30,6 +30,7 @@ from .errors import (
     SystemFailure,
     Unended,
 )
+from .figures import Backup, Stats
 from .range import Range
 from .snapshot import Snapshot
 from .transaction import Transaction
@@ -45,3 +46,38 @@ SNAPSHOT = Flag.SNAPSHOT
 DURABLE = Flag.DURABLE
 
 __version__ = version
+
+__all__ = [
+    "Backup",
+    "Busy",
+    "CREATE",
+    "Code",
+    "Conflict",
+    "Corrupt",
+    "DURABLE",
+    "EXCL",
+    "Environment",
+    "Error",
+    "Flag",
+    "Forked",
+    "Format",
+    "Full",
+    "NOSYNC",
+    "NoTxn",
+    "NoView",
+    "Poisoned",
+    "RDONLY",
+    "Range",
+    "ReadOnly",
+    "SNAPSHOT",
+    "STRICT",
+    "Snapshot",
+    "Stats",
+    "SystemFailure",
+    "TRACK",
+    "Transaction",
+    "Unended",
+    "VOLATILE",
+    "library_path",
+    "version",
+]

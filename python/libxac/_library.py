@@ -9,6 +9,8 @@ import os
 from ctypes import POINTER, c_char_p, c_int, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 from pathlib import Path
 
+from .figures import Backup, Stats
+
 SONAME = "libxac.so.1"
 MAP_FAILED = c_void_p(-1).value
 
@@ -41,27 +43,7 @@ class Options(ctypes.Structure):
 _NOT_OFFERED = ("progress", "progress_arg", "archive", "archive_held_bytes", "archive_flags", "reserved")
 OPTIONS = tuple(name for name, _ in Options._fields_ if name not in _NOT_OFFERED)
 
-STATS = (
-    "sequence",
-    "durable_sequence",
-    "commits",
-    "conflicts",
-    "read_faults",
-    "write_faults",
-    "mappings",
-    "pool_bytes",
-    "pool_bytes_used",
-    "log_bytes_used",
-    "participants",
-    "checkpoints",
-    "log_groups",
-    "log_bytes_written",
-    "log_record_bytes",
-    "page_bytes",
-    "archive_sequence",
-    "archive_error",
-    "pool_bytes_now",
-)
+STATS = Stats._fields
 
 
 class StatsBuffer(ctypes.Structure):
@@ -72,7 +54,7 @@ class StatsBuffer(ctypes.Structure):
     ]
 
 
-BACKUP_RESULT = ("sequence", "since_sequence", "files", "pages", "pages_copied", "bytes_copied")
+BACKUP_RESULT = Backup._fields
 
 
 class BackupResult(ctypes.Structure):

@@ -2,8 +2,13 @@
 """What calls are given. Errors name the argument, and nothing is cut off on its way to C, whose texts end at a NUL, and
 whose numbers have so many bits."""
 
+from __future__ import annotations
+
 import operator
 import os
+from typing import Union
+
+Name = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]  # of a directory, or of a file in an environment
 
 _FLAG_BITS = 31
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Environments: a directory of data files, and transactions and snapshots of it."""
 
-import collections
+from __future__ import annotations
+
 import collections.abc
 import ctypes
 import errno
@@ -10,19 +11,24 @@ import inspect
 import os
 import random
 import time
+from typing import TYPE_CHECKING, Any, Callable, Sequence, TypeVar, overload
 
 from . import _library, memory
 from .arguments import flags_of, name_of, number_of
 from .constants import Code, Flag
 from .ending import Handle
 from .errors import Conflict, Error, check
+from .figures import Backup, Stats
 from .snapshot import Snapshot
 from .transaction import Transaction, levels_from, undo, undo_what_was_left
 
-Stats = collections.namedtuple("Stats", _library.STATS)
-Backup = collections.namedtuple("Backup", _library.BACKUP_RESULT)
-Backup.__doc__ = "What a backup has copied: xac_backup(3)."
-Stats.__doc__ = "Figures of an environment: xac_stat(3)."
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from .arguments import Name
+
+Result = TypeVar("Result")
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def _options_of(options):
@@ -59,7 +65,7 @@ class Environment:
 
     _handle = None
 
-    def __init__(self, path, flags=0, **options):
+    def __init__(self, path: Name, flags: int = 0, **options: int) -> None:
         address = ctypes.c_void_p()
         name = name_of(path, "path")
         self.path = os.fsdecode(name)
@@ -85,7 +91,7 @@ class Environment:
         _library.look_at_handlers(handle.address)
         return handle
 
-    def close(self):
+    def close(self) -> None:
         """Leaves it. Arrays of array() must not be touched any more; those of snapshots may. Closed for good when its
         last snapshot, and arrays on it, are gone. Of an environment that is closed already: does nothing."""
         handle, self._handle = self._handle, None
@@ -101,22 +107,22 @@ class Environment:
             handle.address = None
         check(code, self.path)
 
-    def __enter__(self):
+    def __enter__(self) -> Environment:
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<libxac.Environment {self.path!r}{'' if self._handle else ' closed'}>"
 
     # ---- transactions ----
 
-    def transaction(self, flags=0):
+    def transaction(self, flags: int = 0) -> Transaction:
         """A transaction, for a `with` statement. flags: RDONLY, SNAPSHOT, NOSYNC, DURABLE (xbegin(3))."""
         return Transaction(self, flags)
 
-    def run(self, body, *args, flags=0, **kwargs):
+    def run(self, body: Callable[..., Result], *args: Any, flags: int = 0, **kwargs: Any) -> Result:
         """Calls body(*args, **kwargs) in a transaction, again for as long as that loses. Returns what body returned.
 
         An exception undoes the transaction and is passed on. What body does outside of the environment happens as often
@@ -136,7 +142,13 @@ class Environment:
                 asked += transaction.was_undone
                 _pause(asked)
 
-    def transactional(self, function=None, *, flags=0):
+    @overload
+    def transactional(self, function: Function, *, flags: int = 0) -> Function: ...
+
+    @overload
+    def transactional(self, function: None = None, *, flags: int = 0) -> Callable[[Function], Function]: ...
+
+    def transactional(self, function: Any = None, *, flags: int = 0) -> Any:
         """A decorator: calls of the function are transactions, by run(). Not for generators and `async def`: their code
         runs after the call."""
         if function is None:
@@ -149,14 +161,16 @@ class Environment:
 
         return run
 
-    def in_transaction(self):
+    def in_transaction(self) -> bool:
         """Is a transaction of this thread open?"""
         undo_what_was_left()
         return _library.xac_txn_id(self._open_handle().address) != 0
 
     # ---- what is in it ----
 
-    def array(self, file, dtype, shape=None, offset=0):
+    def array(
+        self, file: Name, dtype: npt.DTypeLike, shape: int | Sequence[int] | None = None, offset: int = 0
+    ) -> npt.NDArray[Any]:
         """A data file, or a part of it, as an array to be read and written in transactions of this thread.
 
         The file is created, or grows, as the shape asks for; without a shape: all there is behind the offset (bytes).
@@ -179,7 +193,7 @@ class Environment:
             raise memory.error_of_file(ctypes.get_errno(), name)
         return memory.Memory(address, byte_len, handle, False).array(dtype, shape, offset)
 
-    def advise(self, array, write=False):
+    def advise(self, array: npt.NDArray[Any], write: bool = False) -> None:
         """Before memory of array() is given to a system call, in the same transaction: file.readinto(array) writes it,
         file.write(array) does not. Also for arrays of snapshots, outside of transactions."""
         memory.advise(self._open_handle().address, array, memory.WRITE if write else memory.READ)
@@ -190,7 +204,7 @@ class Environment:
         except OSError as error:
             raise memory.error_of_file(error.errno, name) from None
 
-    def snapshot(self, durable=False, at=None):
+    def snapshot(self, durable: bool = False, at: int | None = None) -> Snapshot:
         """The environment as of its newest commit; durable: as of the newest on disk; at: as of the commit of a
         Snapshot that somebody has open, in this process or another (Snapshot.sequence)."""
         handle = self._open_handle()
@@ -202,15 +216,15 @@ class Environment:
 
     # ---- care ----
 
-    def checkpoint(self):
+    def checkpoint(self) -> None:
         """Writes what was committed into the data files."""
         check(_library.xac_checkpoint(self._open_handle().address))
 
-    def sync(self):
+    def sync(self) -> None:
         """What was committed with NOSYNC is on disk when this returns."""
         check(_library.xac_sync(self._open_handle().address))
 
-    def backup(self, destination, since=None, bytes_per_second=0):
+    def backup(self, destination: Name, since: Name | None = None, bytes_per_second: int = 0) -> Backup:
         """Copies it into a new directory, as of one commit, while others go on; `since`: only what has changed since that
         backup. An error has the sentence that says what went wrong as `problem`."""
         result = _library.BackupResult()
@@ -227,7 +241,7 @@ class Environment:
             raise
         return Backup(*(getattr(result, name) for name in _library.BACKUP_RESULT))
 
-    def stat(self):
+    def stat(self) -> Stats:
         """Figures, as Stats. Call it, too, when something has installed a handler of SIGSEGV."""
         buffer = _library.StatsBuffer()
         check(_library.xac_stat(self._open_handle().address, buffer))

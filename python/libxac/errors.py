@@ -6,6 +6,8 @@
         SystemFailure     -errno; also an OSError of the kind that Python has for it (FileNotFoundError, ...)
 """
 
+from __future__ import annotations
+
 import functools
 
 from . import _library
@@ -15,9 +17,10 @@ from .constants import Code
 class Error(Exception):
     """What the library returned: `code`, and as text what xac_strerror() says of it."""
 
-    code = 0
+    code: int = 0
+    problem: str = ""  # of a backup: what went wrong where
 
-    def __init__(self, text=None):
+    def __init__(self, text: str | None = None) -> None:
         super().__init__(text or _text_of(self.code))
 
 
@@ -91,7 +94,7 @@ class Unended(Error):
 class SystemFailure(Error, OSError):
     """The library returned -errno. What is raised is also an OSError of the kind that Python has for it."""
 
-    def __init__(self, code, filename=None, text=None):
+    def __init__(self, code: int, filename: str | None = None, text: str | None = None) -> None:
         OSError.__init__(self, -code, text or _text_of(code), filename)
         self.code = code
 

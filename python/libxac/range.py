@@ -6,6 +6,8 @@ change it under them: one that comes while there are arrays goes into another ra
 keep theirs. So an array stays as it is, as those of snapshots do.
 """
 
+from __future__ import annotations
+
 import ctypes
 import errno
 import os
@@ -13,6 +15,7 @@ import socket
 import threading
 import time
 import weakref
+from typing import TYPE_CHECKING, Any, Iterator
 
 import numpy as np
 
@@ -20,6 +23,13 @@ from . import memory
 from .arguments import NotPickled, name_of, number_of
 from .constants import Way
 from .errors import Error, check, error_of
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from .arguments import Name
+
+    Key = bytes | bytearray | memoryview | int | None
 
 _CHUNK_BYTES = 1 << 17  # that are read at once
 _CHUNK_RECORDS = 256  # that an iteration takes at once
@@ -106,19 +116,19 @@ class Range(NotPickled):
 
     def __init__(
         self,
-        address,
-        file,
-        tree,
-        start=None,
-        stop=None,
+        address: Name,
+        file: Name,
+        tree: Name,
+        start: Key = None,
+        stop: Key = None,
         *,
-        max_records=0,
-        max_bytes=0,
-        way="auto",
-        at=None,
-        timeout=None,
-        max_memory=0,
-    ):
+        max_records: int = 0,
+        max_bytes: int = 0,
+        way: str = "auto",
+        at: int | None = None,
+        timeout: float | None = None,
+        max_memory: int = 0,
+    ) -> None:
         from . import _send_library
 
         self._calls = _send_library
@@ -147,7 +157,7 @@ class Range(NotPickled):
 
     # ---- the connection ----
 
-    def receive(self):
+    def receive(self) -> Range:
         """Asks the server again: then the range is as of now. Arrays on what there was before stay as they are; an
         iteration over it ends with a RuntimeError. After an error the range has nothing, and this may be called
         again."""
@@ -203,7 +213,7 @@ class Range(NotPickled):
         if connection is not None:
             connection.close()
 
-    def close(self):
+    def close(self) -> None:
         """Nothing more is read through this object. Arrays on it stay."""
         with self._lock:
             self._is_closed = True
@@ -213,10 +223,10 @@ class Range(NotPickled):
     def __del__(self):
         self._disconnect()
 
-    def __enter__(self):
+    def __enter__(self) -> Range:
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     # ---- what was received ----
@@ -227,18 +237,18 @@ class Range(NotPickled):
         return self._received
 
     @property
-    def sequence(self):
+    def sequence(self) -> int:
         """The number of the commit that it shows."""
         with self._lock:
             return self._calls.xac_range_sequence(self._whole().address)
 
     @property
-    def is_cut(self):
+    def is_cut(self) -> bool:
         """Is there more behind, as a limit was reached?"""
         with self._lock:
             return bool(self._calls.xac_range_is_cut(self._whole().address))
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[tuple[bytes, bytes]]:
         """(key, value) of each record, as bytes, in the order of the keys."""
         with self._lock:
             self._whole()
@@ -260,7 +270,7 @@ class Range(NotPickled):
                 return
             key = records[-1][0]
 
-    def array(self, dtype):
+    def array(self, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
         """All records as a numpy array that cannot be written, not copied: of a tree whose keys have 8 bytes, and that
         was not sent as pages. The dtype is that of a record, its key first:
 
@@ -271,7 +281,7 @@ class Range(NotPickled):
         with self._lock:
             return self._whole().array(dtype)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         received = self._received
         sequence = received and self._calls.xac_range_sequence(received.address)
         return f"<libxac.Range {self._name} {sequence or ('closed' if self._is_closed else 'has nothing')}>"

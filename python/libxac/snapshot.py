@@ -1,12 +1,21 @@
 # SPDX-License-Identifier: MIT
 """Snapshots: one commit of the whole environment, read by any thread for as long as somebody needs it."""
 
+from __future__ import annotations
+
 import ctypes
+from typing import TYPE_CHECKING, Any, Mapping, Sequence
 
 from . import _library, memory
 from .arguments import NotPickled, name_of, number_of
 from .ending import Handle
 from .errors import check
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import pyarrow as pa
+
+    from .arguments import Name
 
 
 class _Handle(Handle):
@@ -52,11 +61,18 @@ class Snapshot(NotPickled):
         return self._handle
 
     @property
-    def sequence(self):
+    def sequence(self) -> int:
         """The number of its commit. env.snapshot(at=...) of another process opens the same one, while this is open."""
         return _library.xac_snapshot_sequence(self._open_handle().address)
 
-    def array(self, file, dtype, shape=None, offset=0, load=False):
+    def array(
+        self,
+        file: Name,
+        dtype: npt.DTypeLike,
+        shape: int | Sequence[int] | None = None,
+        offset: int = 0,
+        load: bool = False,
+    ) -> npt.NDArray[Any]:
         """A data file, or a part of it, as a numpy array that cannot be written.
 
         Without a shape: as many elements as there are behind the offset (bytes). Files end with a page, so these may be
@@ -81,7 +97,7 @@ class Snapshot(NotPickled):
             memory.advise(handle.env, array, memory.READ)
         return array
 
-    def table(self, columns, rows=None, load=False):
+    def table(self, columns: Mapping[str, Sequence[Any]], rows: int | None = None, load: bool = False) -> pa.Table:
         """An Arrow table of columns {name: (file, dtype)} or {name: (file, dtype, categories)}, not copied.
 
         Of a column with categories, which are a sequence of texts, the file holds indices into them. Without rows, the
@@ -95,23 +111,23 @@ class Snapshot(NotPickled):
         categories = {name: column[2] for name, column in columns.items() if len(column) > 2}
         return table(arrays, categories, rows)
 
-    def refresh(self):
+    def refresh(self) -> Snapshot:
         """A new snapshot, as of the newest commit (durable: as of the newest on disk). This one stays as it is. What
         has not changed in between is not copied again, if this one is still open or was closed a moment ago."""
         handle = self._open_handle()
         return Snapshot(_open(handle.env, handle.path, _library.xac_snapshot_refresh, handle.address))
 
-    def close(self):
+    def close(self) -> None:
         """Nothing more is read through this object. The commit is held until the last array on it is gone, too."""
         self._handle = None
 
-    def __enter__(self):
+    def __enter__(self) -> Snapshot:
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<libxac.Snapshot {self.sequence if self._handle else 'closed'}>"
 
 

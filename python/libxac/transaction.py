@@ -14,15 +14,21 @@ Tasks of asyncio, and generators, take turns in one thread. Levels then do not e
 the library would end another one's. So the end of a level that is not the innermost is refused.
 """
 
+from __future__ import annotations
+
 import functools
 import sys
 import threading
 import weakref
+from typing import TYPE_CHECKING, Any, Callable
 
 from . import _library
 from .arguments import NotPickled, flags_of
 from .constants import Code, Flag
 from .errors import check, error_of
+
+if TYPE_CHECKING:
+    from .environment import Environment
 
 _thread = threading.local()  # .levels: those that may be open, from the outermost
 
@@ -154,7 +160,7 @@ def _leave(level, kind, value, traceback):
 class _Exit:
     """What a `with` statement finds as __exit__, before it calls __enter__()."""
 
-    def __get__(self, transaction, kind):
+    def __get__(self, transaction: Any, kind: Any) -> Callable[..., None]:
         if transaction is None:  # contextlib.ExitStack asks the class
             return lambda transaction, *exception: _leave(transaction._level, *exception)
         level = transaction._next_level()
@@ -177,7 +183,7 @@ class Transaction(NotPickled):
     __exit__ = _Exit()
     _instead = "it belongs to the thread that begins it; pickle the Environment"
 
-    def __init__(self, env, flags=0):
+    def __init__(self, env: Environment, flags: int = 0) -> None:
         self._env = env
         self._flags = flags_of(flags) | Flag.NESTED  # an end cannot be forgotten here
         self._next = None
@@ -190,7 +196,7 @@ class Transaction(NotPickled):
         self._next = _Level(self._env._handle_to_begin(), before if is_by_hand else None)
         return self._next
 
-    def __enter__(self):
+    def __enter__(self) -> Transaction:
         level, self._next = self._next, None
         if level is None or level.statement is None or level.statement() is None:
             level = self._next_level()
@@ -199,11 +205,11 @@ class Transaction(NotPickled):
         self._level.begin(self._flags)
         return self
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         state = "open" if self._level is not None and self._level.is_open() else "not open"
         return f"<libxac.Transaction of {self._env!r} {state}>"
 
     @property
-    def was_undone(self):
+    def was_undone(self) -> bool:
         """Did an exception leave its block?"""
         return self._level is not None and self._level.is_undone

@@ -2,12 +2,15 @@
 """Finding the shared library, and what is declared of it beside the header that it was built from."""
 
 import ctypes
+import inspect
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import libxac
 from libxac import Code, Flag, _library, _send_library
 from libxac.constants import Way
 
@@ -113,3 +116,27 @@ def test_name_is_that_of_the_built_library():
 def test_version_is_that_of_the_library():
     package = re.search(r'^version = "(.*)"', (TREE / "python" / "pyproject.toml").read_text(), re.M).group(1)
     assert re.search(r"AC_INIT\(\[libxac\], \[([^]]*)\]", (TREE / "configure.ac").read_text()).group(1) == package
+
+
+PUBLIC = [libxac.Environment, libxac.Snapshot, libxac.Range, libxac.Transaction]
+
+
+@pytest.mark.parametrize("kind", PUBLIC, ids=lambda kind: kind.__name__)
+def test_public_calls_say_their_types(kind):
+    for name, member in vars(kind).items():
+        function = member.fget if isinstance(member, property) else member
+        is_public = not name.startswith("_") or name in ("__init__", "__enter__", "__iter__")
+        if not is_public or not inspect.isfunction(function):
+            continue
+        if kind is libxac.Snapshot and name == "__init__":
+            continue  # not for users
+        signature = inspect.signature(function)
+        assert signature.return_annotation is not inspect.Signature.empty, name
+        without = [p.name for p in list(signature.parameters.values())[1:] if p.annotation is p.empty]
+        assert not without, f"{name}: {without}"
+
+
+def test_types_are_for_users():
+    assert (Path(libxac.__file__).parent / "py.typed").exists()
+    assert all(hasattr(libxac, name) for name in libxac.__all__)
+    assert libxac.Stats._fields == _library.STATS and libxac.Backup._fields == _library.BACKUP_RESULT

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+"""What Environment.stat() and Environment.backup() return, in the order of the library's structures."""
+
+from typing import NamedTuple
+
+
+class Stats(NamedTuple):
+    """Figures of an environment: xac_stat(3)."""
+
+    sequence: int
+    durable_sequence: int
+    commits: int
+    conflicts: int
+    read_faults: int
+    write_faults: int
+    mappings: int
+    pool_bytes: int
+    pool_bytes_used: int
+    log_bytes_used: int
+    participants: int
+    checkpoints: int
+    log_groups: int
+    log_bytes_written: int
+    log_record_bytes: int
+    page_bytes: int
+    archive_sequence: int
+    archive_error: int
+    pool_bytes_now: int
+
+
+class Backup(NamedTuple):
+    """What a backup has copied: xac_backup(3)."""
+
+    sequence: int
+    since_sequence: int
+    files: int
+    pages: int
+    pages_copied: int
+    bytes_copied: int
