@@ -42,45 +42,37 @@ static uint32_t number_of(uintptr_t unit, enum translated access)
         return (uint32_t)(unit % XAC_TRANSLATE_ENTRIES) + (access == TRANSLATED_WRITE ? XAC_TRANSLATE_ENTRIES : 0);
 }
 
-/* What shares an entry with others does not share this one, if it lies within 256 MiB of them. */
-static uint32_t number_of_gave_way(uintptr_t unit, enum translated access)
-{
-        return number_of(unit ^ unit / XAC_TRANSLATE_ENTRIES, access) + 2 * XAC_TRANSLATE_ENTRIES;
-}
-
 static void set_entry(struct translations *own, uint32_t number, xac_translation kept)
 {
-        if (own->entries[number].unit == NEVER_USED)
+        const xac_translation before = own->entries[number];
+        if (before.unit == NEVER_USED)
                 own->used[own->count++] = (uint16_t)number;
+        else if (before.unit != FORGOTTEN && before.unit != kept.unit)
+                second_table_add(&own->second, before.unit, before.delta, is_of_writes(number));
         own->entries[number] = kept;
-}
-
-static void give_way(struct translations *own, const xac_translation *before, enum translated access)
-{
-        set_entry(own, number_of_gave_way(before->unit, access), *before);
-        own->has_given_way = true;
 }
 
 void translation_keep(const void *addr, const void *bytes, enum translated access)
 {
         if (!window_contains(addr) || !make_own())
                 return;
-        struct translations *own = translations_own();
         const uintptr_t unit = (uintptr_t)addr >> XAC_TRANSLATE_SHIFT;
-        const uint32_t number = number_of(unit, access);
-        const xac_translation *before = &own->entries[number];
-        if (before->unit > FORGOTTEN && before->unit != unit)
-                give_way(own, before, access);
-        set_entry(own, number, (xac_translation){ unit, (uintptr_t)bytes - (uintptr_t)addr });
+        const xac_translation kept = { unit, (uintptr_t)bytes - (uintptr_t)addr };
+        set_entry(translations_own(), number_of(unit, access), kept);
 }
 
-void *translation_search(const void *addr, enum translated access)
+void *translation_bring_back(const void *addr, enum translated access)
 {
+        struct translations *own = translations_own();
         const uintptr_t unit = (uintptr_t)addr >> XAC_TRANSLATE_SHIFT;
         if (!window_contains(addr))
                 return NULL;
-        const xac_translation *entry = &translations_own()->entries[number_of_gave_way(unit, access)];
-        return entry->unit == unit ? (void *)((uintptr_t)addr + entry->delta) : NULL;
+        const struct second_entry *entry = second_table_find(&own->second, unit, access == TRANSLATED_WRITE);
+        if (!entry)
+                return NULL;
+        const xac_translation kept = { unit, entry->delta };
+        set_entry(own, number_of(unit, access), kept);
+        return (void *)((uintptr_t)addr + kept.delta);
 }
 
 void translations_forget(void)
@@ -89,7 +81,8 @@ void translations_forget(void)
         for (uint32_t i = 0; i < own->count; i++)
                 own->entries[own->used[i]].unit = NEVER_USED;
         own->count = 0;
-        own->has_given_way = false;
+        if (own->second.taken)
+                second_table_forget(&own->second);
 }
 
 void translations_forget_writes(void)
@@ -98,6 +91,8 @@ void translations_forget_writes(void)
         for (uint32_t i = 0; i < own->count; i++)
                 if (is_of_writes(own->used[i]))
                         own->entries[own->used[i]].unit = FORGOTTEN;
+        if (own->second.taken)
+                second_table_forget_writes(&own->second);
 }
 
 static void forget_entry(xac_translation *entry, uintptr_t unit)
@@ -106,20 +101,15 @@ static void forget_entry(xac_translation *entry, uintptr_t unit)
                 entry->unit = FORGOTTEN;
 }
 
-static void forget_unit(struct translations *own, uintptr_t unit, enum translated access)
-{
-        forget_entry(&own->entries[number_of(unit, access)], unit);
-        if (own->has_given_way)
-                forget_entry(&own->entries[number_of_gave_way(unit, access)], unit);
-}
-
 void translations_forget_page(const void *addr, uint64_t page_bytes)
 {
         struct translations *own = translations_own();
         const uintptr_t first = (uintptr_t)addr >> XAC_TRANSLATE_SHIFT;
         for (uintptr_t unit = first; unit < first + (page_bytes >> XAC_TRANSLATE_SHIFT); unit++) {
-                forget_unit(own, unit, TRANSLATED_READ);
-                forget_unit(own, unit, TRANSLATED_WRITE);
+                forget_entry(&own->entries[number_of(unit, TRANSLATED_READ)], unit);
+                forget_entry(&own->entries[number_of(unit, TRANSLATED_WRITE)], unit);
+                if (own->second.taken)
+                        second_table_forget_unit(&own->second, unit);
         }
 }
 
@@ -127,6 +117,8 @@ void translations_free(void)
 {
         struct translations *own = translations_own();
         xac_kept = &nothing.kept;
-        if (own != &nothing)
-                sys_munmap(own, sizeof(*own));
+        if (own == &nothing)
+                return;
+        second_table_free(&own->second);
+        sys_munmap(own, sizeof(*own));
 }

@@ -11,15 +11,12 @@
  * transaction that was never asked (txn->is_translated) has nothing to forget.
  */
 
-#include <stdbool.h>
 #include <xac/translate.h>
 
+#include "libxac/second_table.h"
 #include "libxac/thread_local.h"
 
-enum {
-        TRANSLATION_KINDS = 4, /* of reads and of writes, where compiled code looks; the same of what gave way there */
-        TRANSLATION_ENTRIES = TRANSLATION_KINDS * XAC_TRANSLATE_ENTRIES
-};
+enum { TRANSLATION_ENTRIES = 2 * XAC_TRANSLATE_ENTRIES /* of reads, and of writes */ };
 
 /* The public part comes first, as xac_kept leads to it. */
 struct translations {
@@ -27,9 +24,9 @@ struct translations {
                 struct xac_translations kept;
                 xac_translation entries[TRANSLATION_ENTRIES];
         };
-        uint32_t count;     /* of entries that are in use, or were since all was forgotten */
-        bool has_given_way; /* any, to where it is found by other bits of the address, too */
+        uint32_t count; /* of entries that are in use, or were since all was forgotten */
         uint16_t used[TRANSLATION_ENTRIES];
+        struct second_table second; /* what others have driven out of them */
 };
 
 static inline struct translations *translations_own(void)
@@ -42,17 +39,16 @@ enum translated { TRANSLATED_READ, TRANSLATED_WRITE };
 /* The thread maps a view. From here on xac_kept stays what it is, so that compiled code may load it once. */
 void translation_prepare(void);
 
-/* `bytes` is where `addr` leads. What was kept in its entry before gives way, and is found by translation_find() from
- * then on: pages whose addresses are a multiple of 1 MiB apart do not drive each other out. Without memory nothing is
- * kept. */
+/* `bytes` is where `addr` leads. What was kept in its entry before gives way to the second table. Without memory
+ * nothing is kept. */
 void translation_keep(const void *addr, const void *bytes, enum translated access);
 
-/* NULL: it has not given way. Changes nothing, for a signal handler may come by. */
-void *translation_search(const void *addr, enum translated access);
+/* NULL: it has not given way. If it has, it comes back to where compiled code looks. */
+void *translation_bring_back(const void *addr, enum translated access);
 
 static inline void *translation_find(const void *addr, enum translated access)
 {
-        return translations_own()->has_given_way ? translation_search(addr, access) : NULL;
+        return translations_own()->second.taken ? translation_bring_back(addr, access) : NULL;
 }
 
 /* Everything; what may be written, as a level begins, which is to have slots of its own; a page, which gets another

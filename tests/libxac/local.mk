@@ -37,6 +37,7 @@ LIBXAC_UNIT_TESTS = \
         %D%/test_publish \
         %D%/test_reclaim \
         %D%/test_ring \
+        %D%/test_second_table \
         %D%/test_shared \
         %D%/test_takeover \
         %D%/test_thread \
@@ -108,6 +109,8 @@ UNIT_STAGE = tests/libxac/stage.h $(UNIT_ENGINE)
 %C%_test_reclaim_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_ring_SOURCES = %D%/test_ring.c tests/base/step.h $(UNIT_ENGINE)
 %C%_test_ring_LDADD = $(UNIT_LIBS)
+%C%_test_second_table_SOURCES = %D%/test_second_table.c
+%C%_test_second_table_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_shared_SOURCES = %D%/test_shared.c $(UNIT_ENGINE)
 %C%_test_shared_LDADD = $(UNIT_LIBS)
 %C%_test_takeover_SOURCES = %D%/test_takeover.c tests/base/step.h %D%/engine_stand.h $(UNIT_ENGINE)

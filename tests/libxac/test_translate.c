@@ -170,7 +170,8 @@ static void begin_written(uint64_t *word, uint64_t value)
         *(volatile uint64_t *)xac_for_write(word) = value;
 }
 
-/* Of two pages that share an entry the second has it. The first is still known, until it has another slot. */
+/* Of two pages that share an entry the one has it that was asked for last. The other is still known, until it has
+ * another slot. */
 static void what_gives_way_is_known(void)
 {
         const size_t between = (size_t)XAC_TRANSLATE_ENTRIES * 4096;
@@ -180,7 +181,7 @@ static void what_gives_way_is_known(void)
         uint64_t *second = first + between / sizeof(*first);
         check_ok(xbegin(seat.env, 0));
         check(read_at(first) == 0 && read_at(second) == 0 && read_at(first) == 0);
-        check(xac_entry_of(xac_kept->of_reads, first)->unit == (uintptr_t)second >> XAC_TRANSLATE_SHIFT);
+        check(xac_entry_of(xac_kept->of_reads, first)->unit == (uintptr_t)first >> XAC_TRANSLATE_SHIFT);
         *(uint64_t *)xac_page_write(seat.env, first) = 1;
         check_equal(read_at(first), 1);
         begin_written(first, 2);
