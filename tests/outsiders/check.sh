@@ -42,7 +42,7 @@ clean_up()
 trap clean_up EXIT
 trap 'exit 130' INT TERM HUP
 
-all_programs='zlib lz4 zstd jansson yyjson redis quickjs sqlite'
+all_programs='zlib lz4 zstd jansson yyjson redis quickjs sqlite bwa'
 wrapped='malloc calloc realloc reallocarray aligned_alloc posix_memalign malloc_usable_size free'
 exchanged='read write pread pwrite fread fwrite open fopen stat lstat access unlink' # calls.c
 calls_most=3
@@ -158,15 +158,17 @@ passes()
         return 1
 }
 
-# culprits: who took faults, "FUNCTION CALLER". All that format text are one, printf, and so
-# are those that read numbers, strto.
+# culprits: who took faults, "FUNCTION CALLER". All that format text are one, printf, and so are those that read formatted
+# text, scanf, and numbers, strto.
 culprits()
 {
         awk '$1 == "fault" {
                 sub(/^(_IO_|__)/, "", $2)
+                sub(/^isoc[0-9]+_/, "", $2)
                 sub(/_chk$/, "", $2)
                 sub(/^strto(d|f|l|u|q|i|m).*/, "strto", $2)
                 sub(/^v?(s|f|d|sn|as)?printf$/, "printf", $2)
+                sub(/^v?[fs]?scanf$/, "scanf", $2)
                 print $2, $4
         }' "$out/faults" | sort -u
 }

@@ -8,5 +8,5 @@ check-outsiders: $(COMPILER_IN_PLACE) libxac.la libxacheap.la tests/support/libs
 	builddir=. $(SHELL) $(srcdir)/%D%/check.sh $(OUTSIDERS_NAMES) || [ $$? -eq 77 ]
 dist_check_SCRIPTS += %D%/check.sh
 EXTRA_DIST += %D%/calls.c %D%/faults.c %D%/fetch %D%/memory.c %D%/outsider.h %D%/redis_tests.c \
-        %D%/jansson.sh %D%/lz4.sh %D%/quickjs.sh %D%/redis.sh %D%/sqlite.sh %D%/sqlite_bank.c \
+        %D%/bwa.sh %D%/jansson.sh %D%/lz4.sh %D%/quickjs.sh %D%/redis.sh %D%/sqlite.sh %D%/sqlite_bank.c \
         %D%/yyjson.sh %D%/zlib.sh %D%/zstd.sh
