@@ -8,6 +8,7 @@ is in the data file afterwards: 5000.
 
 import atexit
 import contextlib
+import copy
 import hashlib
 import os
 import sys
@@ -121,12 +122,52 @@ def handler_that_begins(env, array):
     atexit.register(change)
 
 
+def child_of_fork(env, array):
+    """It ends with what is its parent's."""
+    kept = [snapshot_array(env), generator_in_a_transaction(env, array)] + ([arrow_table(env, array)] if pyarrow else [])
+    child = os.fork()
+    if child == 0:
+        sys.exit(0)
+    if os.waitpid(child, 0)[1]:
+        os._exit(9)
+    kept.pop(1).close()
+    return kept
+
+
+def exit_in_a_transaction(env, array):
+    with env.transaction():
+        array[:] = 7
+        sys.exit(0)
+
+
+def several_environments(env, array):
+    """One of them opened twice, copied, and closed once."""
+    kept = [copy.copy(env), libxac.Environment(env.path + "2", libxac.CREATE | libxac.VOLATILE), snapshot_array(env)]
+    env.close()
+    return kept + ([kept[0].snapshot().table({"a": ("a", "i8")})] if pyarrow else [])
+
+
 def thread_that_sleeps(env, array):
     def stay():
         kept = snapshot_array(env)
         has_begun.set()
         time.sleep(3600)
         return kept
+
+    has_begun = threading.Event()
+    threading.Thread(target=stay, daemon=True).start()
+    has_begun.wait()
+
+
+def thread_in_a_transaction(env, array):
+    """It has to be undone, which the next one to open the environment does."""
+
+    def stay():
+        own = env.array("a", "i8", ROWS)
+        with env.transaction():
+            own[:] = 7
+            has_begun.set()
+            time.sleep(3600)
 
     has_begun = threading.Event()
     threading.Thread(target=stay, daemon=True).start()
@@ -159,7 +200,8 @@ KINDS = [nothing, array_of_snapshot]
 KINDS += [arrow_table, arrow_table_of_closed, arrow_slice, arrow_on_a_view] if pyarrow else []
 KINDS += [generator_in_a_transaction, generator_and_closed, begun_by_hand]
 KINDS += [del_that_begins, del_that_begins_in_a_circle, del_of_the_last, handler_that_reads, handler_that_begins]
-KINDS += [thread_that_sleeps, thread_that_reads]
+KINDS += [child_of_fork, exit_in_a_transaction, several_environments]
+KINDS += [thread_that_sleeps, thread_in_a_transaction, thread_that_reads]
 KINDS += [thread_that_stays_in_c] if pyarrow else []
 WITH_A_LOG = KINDS[2:4]
 

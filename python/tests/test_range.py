@@ -2,10 +2,12 @@
 """Ranges of trees from `xac serve`: what is asked for comes, as pairs and as arrays that are not copied; and nothing
 that goes wrong is in the way of the next attempt."""
 
+import copy
 import ctypes
 import errno
 import gc
 import os
+import pickle
 import shutil
 import signal
 import socket
@@ -564,3 +566,15 @@ def test_library_is_beside_the_other_one(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "libxacsend's shared library cannot be loaded" in done.stdout
     assert str(tmp_path / "libxacsend.so.0") in done.stdout and "make install" in done.stdout
+
+
+def test_no_range_is_pickled_or_copied(server):
+    with orders_from(server, 0, 100) as orders:
+        for copied in (pickle.dumps, copy.copy, copy.deepcopy):
+            for thing in (orders, orders._received):
+                with pytest.raises(TypeError, match="cannot be pickled or copied"):
+                    copied(thing)
+        array = orders.array(ORDER)
+        assert (pickle.loads(pickle.dumps(array)) == array).all()
+        with pytest.raises(ValueError, match="address: .* NUL"):
+            libxac.Range(f"{server.address}\0.old", "orders", "by_number")
