@@ -31,9 +31,20 @@ def trades(tmp_path, monkeypatch):
             yield
 
 
-def test_code_of_readme(tmp_path, trades):
+def text_of_readme():
     text = (TREE / "python" / "README.md").read_text()
-    text = text[text.index("## Writing") :]
+    return text[text.index("## Writing") :]
+
+
+def check_shop(path, pieces):
+    price, stock = np.fromfile(path / "price"), np.fromfile(path / "stock", "i4")
+    assert (price[:1000] == 9.5).all()
+    assert stock[7] == pieces and stock[:1000].sum() == 20 * 999 + pieces
+    check_files(path)
+
+
+def test_code_of_readme(tmp_path, trades):
+    text = text_of_readme()
     code = "".join(re.findall(r"```python\n(.*?)```", text, re.S))
     printed = "".join(re.findall(r"```text\n(.*?)```", text, re.S))
     assert code.count("\n") > 25
@@ -42,7 +53,31 @@ def test_code_of_readme(tmp_path, trades):
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=leeway(60), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout == printed and not done.stderr
-    price, stock = np.fromfile(tmp_path / "shop.xac" / "price"), np.fromfile(tmp_path / "shop.xac" / "stock", "i4")
-    assert (price[:1000] == 9.5).all()
-    assert stock[7] == 7 and stock[:1000].sum() == 20 * 999 + 7
-    check_files(tmp_path / "shop.xac")
+    check_shop(tmp_path / "shop.xac", 7)
+
+
+FIRST_BLOCKS = """
+import os
+for count in range(1, len(blocks) + 1):
+    child = os.fork()
+    if child == 0:
+        os.mkdir(str(count))
+        os.chdir(str(count))
+        break
+    assert os.waitpid(child, 0)[1] == 0
+else:
+    count = 0
+exec("".join(blocks[:count]))
+"""
+
+
+def test_first_blocks_of_readme(tmp_path):
+    """Each is the end of a program of its own."""
+    text = text_of_readme()
+    blocks = re.findall(r"```python\n(.*?)```", text[: text.index("With pyarrow")], re.S)
+    script = tmp_path / "first.py"
+    script.write_text(f"blocks = {blocks!r}{FIRST_BLOCKS}")
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=leeway(60), cwd=tmp_path)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    for count, pieces in enumerate([20, 17, 7], 1):
+        check_shop(tmp_path / str(count) / "shop.xac", pieces)
