@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 
     from .arguments import Name
 
+_NOT_OPENED = (
+    "flags or options: not valid, not valid together, or VOLATILE or RDONLY unlike those who have the environment open "
+    "(xac_open(3) has all reasons)"
+)
 Result = TypeVar("Result")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -72,7 +76,7 @@ class Environment:
         self._directory = os.path.abspath(self.path)  # the current directory may be another one later
         self._flags, self._options = flags_of(flags), options
         code = _library.xac_open(name, self._flags, _options_of(options), ctypes.byref(address))
-        check(code, self.path)
+        check(code, self.path, _NOT_OPENED)
         self._handle = _Handle(address.value, _library.xac_close, self._directory)
 
     def __reduce__(self):
@@ -190,7 +194,8 @@ class Environment:
         if address == _library.MAP_FAILED and byte_len == 0 and ctypes.get_errno() in (errno.ENOENT, errno.EINVAL):
             address = _library.xac_mmap(handle.address, name, 1, int(Flag.ANYWHERE))  # 0 is the length of what is there
         if address == _library.MAP_FAILED:
-            raise memory.error_of_file(ctypes.get_errno(), name)
+            too_long = f"shape: {shape} of {dtype} is more than a data file can hold"
+            raise memory.error_of_file(ctypes.get_errno(), name, too_long)
         return memory.Memory(address, byte_len, handle, False).array(dtype, shape, offset)
 
     def advise(self, array: npt.NDArray[Any], write: bool = False) -> None:
@@ -234,10 +239,12 @@ class Environment:
             bytes_per_second=number_of(bytes_per_second, "bytes_per_second"),
             result=ctypes.pointer(result),
         )
+        code = _library.xac_backup(self._open_handle().address, name, options)
+        problem = result.problem.decode(errors="replace")
         try:
-            check(_library.xac_backup(self._open_handle().address, name, options), os.fsdecode(name))
+            check(code, os.fsdecode(name), f"destination or since: {problem or 'not the name of a directory'}")
         except Error as error:
-            error.problem = result.problem.decode(errors="replace")
+            error.problem = problem
             raise
         return Backup(*(getattr(result, name) for name in _library.BACKUP_RESULT))
 

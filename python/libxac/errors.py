@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 
 from . import _library
@@ -123,7 +124,7 @@ def error_of(code, filename=None, text=None):
     return _failure_like(type(OSError(-code, "")))(code, filename, text)
 
 
-def check(code, filename=None):
-    """Raises it, unless the code is 0."""
+def check(code, filename=None, invalid=None):
+    """Raises it, unless the code is 0. invalid: what to say of -EINVAL, which the library has for all its calls."""
     if code:
-        raise error_of(code, filename)
+        raise error_of(code, filename, invalid if code == -errno.EINVAL else None)

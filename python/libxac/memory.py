@@ -62,13 +62,18 @@ def checked_offset(offset, dtype):
     return offset
 
 
-def error_of_file(number, name):
-    """Of the functions that return an address: they say XAC_FORKED by ECHILD."""
+def _is_of_a_file(name):
+    return name not in (b"", b".", b"..") and b"/" not in name and not name.startswith(b"xac.")
+
+
+def error_of_file(number, name, invalid=None):
+    """Of the functions that return an address: they say XAC_FORKED by ECHILD. invalid: what EINVAL is about, unless it
+    is the name."""
     file = os.fsdecode(name)
     if number == errno.ECHILD:
         return error_of(Code.FORKED)
     if number == errno.EINVAL:
-        return error_of(-number, file, _NO_NAME)
+        return error_of(-number, file, invalid if _is_of_a_file(name) else _NO_NAME)
     if number == errno.ENOENT:
         return error_of(-number, file, _NO_FILE)
     return error_of(-number, file)

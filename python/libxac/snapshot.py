@@ -30,7 +30,7 @@ class _Handle(Handle):
 
 def _open(env, path, function, *arguments):
     address = ctypes.c_void_p()
-    check(function(*arguments, ctypes.byref(address)))
+    check(function(*arguments, ctypes.byref(address)), None, "durable: nothing is, without a log (VOLATILE)")
     return _Handle(address.value, env, path)
 
 

@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 _thread = threading.local()  # .levels: those that may be open, from the outermost
 
 
+_NOT_BEGUN = (
+    "flags: a transaction has RDONLY, SNAPSHOT, NOSYNC and DURABLE; DURABLE goes with RDONLY, in an environment with a "
+    "log, and not inside a transaction without it"
+)
 _modules = sys.modules
 
 
@@ -66,7 +70,7 @@ class _Level(NotPickled):
         self.by_hand = None
         levels.append(self)
         self.begun.extend(map(_library.xbegin, (self.handle.address,), (flags,)))
-        check(self.begun[0])
+        check(self.begun[0], None, _NOT_BEGUN)
 
     def end(self, function):
         """Returns what the function did, or raises what is wrong with the order."""

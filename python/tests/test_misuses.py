@@ -5,6 +5,7 @@ failure that names the cell."""
 
 import concurrent.futures
 import copy
+import errno
 import multiprocessing
 import os
 import pickle
@@ -54,9 +55,9 @@ def tell(*words):
 NAME = ["a\0b", b"a\0b", 5, 1.5, ["a"]]
 FILE = [*NAME, None, "", "a/b", "..", "xac.log", "n" * 300]
 NUMBER = [-1, 1 << 64, (1 << 64) + 1, 1.5, "1", [1]]
-FLAGS = [-1, 1 << 31, (1 << 40) + 1, 1.0, "1", None]
+FLAGS = [-1, 1 << 30, libxac.DURABLE | libxac.EXCL, 1 << 31, (1 << 40) + 1, 1.0, "1", None]
 DTYPE = [object, "nonsense", "S0", [("x", object)], 7]
-SHAPE = [-1, 1.5, "3", 1 << 61, (1 << 62) + 1, (1 << 40, 1 << 40), (0, 1 << 70), (2, None), {1}]
+SHAPE = [-1, 1.5, "3", 1 << 61, (1 << 62) + 1, (1 << 40, 1 << 40), (0, 1 << 70), 1 << 50, (2, None), {1}]
 OFFSET = [-8, 3, 1.5, 1 << 64, "0", None]
 COLUMNS = [None, 5, "a", [("a", "i8")], {"a": "a8"}, {"a": ("a",)}, {1: ("a", "i8")}, {"a": ("a\0b", "i8")}]
 KEY = ["text", -1, 1 << 64, 1.5, b"k" * 2000]
@@ -158,7 +159,7 @@ TABLE = {
     Place.advise: {"array": [None, 5, [1], b"x", np.zeros(4), np.zeros(8)[::2]]},
     Place.take_snapshot: {"at": [*NUMBER, 0, 1 << 63], "durable": [True]},
     Place.backup: {
-        "destination": [*NAME, None, "", "nowhere/copy"],
+        "destination": [*NAME, None, "", "nowhere/copy", "env.xac"],
         "since": [*NAME, "", "nowhere"],
         "bytes_per_second": [*NUMBER, None],
     },
@@ -174,7 +175,7 @@ def check_cell(place, call, argument, value):
     try:
         call(place, **{argument: value})
     except MISUSE as error:
-        named = argument in str(error) or isinstance(error, (libxac.Error, OSError))
+        named = argument in str(error) or getattr(error, "code", -errno.EINVAL) != -errno.EINVAL
         assert named, f"{type(error).__name__}: {error} does not name the argument"
     else:
         raise AssertionError("was not refused")
