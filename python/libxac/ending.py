@@ -10,6 +10,7 @@ By then no other thread comes back to Python. One may still be in C, and read an
 for.
 """
 
+import errno
 import itertools
 import os
 import sys
@@ -32,8 +33,10 @@ _keys = itertools.count()
 class Handle(NotPickled):
     """Something that the library has open: closed when nobody refers to it any more, or when the interpreter ends."""
 
+    _open = _open
     _take = staticmethod(_open.pop)  # who gets an entry is to close it; one operation for the interpreter
     _key = None
+    _busy = -errno.EBUSY
 
     def __init__(self, address, close, path):
         self.address = address  # None: it is closed
@@ -50,8 +53,14 @@ class Handle(NotPickled):
         return self._take(self._key, None) is not None
 
     def __del__(self):
-        if self._take(self._key, None) is not None:
-            self._tell_of(self.path, self._close(self.address))
+        entry = self._take(self._key, None)
+        if entry is None:
+            return
+        code = self._close(self.address)
+        if code == self._busy:  # as long as a library on top of this one has something open there: at the end, then
+            self._open[self._key] = entry
+        else:
+            self._tell_of(self.path, code)
 
 
 def tell(path, reason, write=os.write):

@@ -49,8 +49,8 @@ class _Handle(Handle):
     _instead = "pickle the Environment"
 
 
-def _open_again(path, flags, options):
-    return Environment(path, flags, **options)
+def _open_again(kind, path, flags, options):
+    return kind(path, flags, **options)
 
 
 class Environment:
@@ -81,7 +81,7 @@ class Environment:
 
     def __reduce__(self):
         self._open_handle()
-        return _open_again, (self._directory, self._flags & ~(Flag.CREATE | Flag.EXCL), self._options)
+        return _open_again, (type(self), self._directory, self._flags & ~(Flag.CREATE | Flag.EXCL), self._options)
 
     # ---- the handle ----
 

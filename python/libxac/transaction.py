@@ -57,7 +57,7 @@ class _Level(NotPickled):
     def __init__(self, handle, by_hand):
         self.handle = handle  # of the environment, which stays open until the end
         self.thread_id = threading.get_ident()
-        self.task = _task() if "asyncio" in _modules else None
+        self.task = _task() if "asyncio" in _modules else None  # None: it may be around a whole loop of tasks
         self.statement = None  # a weak reference to what its `with` statement ends with
         self.by_hand = by_hand  # the level that ends if this one does not begin: who calls __exit__() himself gets this
         self.begun = []  # what xbegin() returned
@@ -65,7 +65,7 @@ class _Level(NotPickled):
 
     def begin(self, flags):
         levels = _thread.levels
-        if levels and any(around.task is not self.task for around in _open_levels_of(self.handle)):
+        if levels and any(around.task not in (None, self.task) for around in _open_levels_of(self.handle)):
             raise RuntimeError("another task has a transaction open in this thread: do not await in one")
         self.by_hand = None
         levels.append(self)

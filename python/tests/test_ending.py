@@ -2,11 +2,34 @@
 """Whatever is left when the interpreter ends: the environment is closed, its data is in the files, and there is no
 signal."""
 
+import numpy as np
+
 import libxac
 from conftest import check_files
 
 UNCLOSED = ["stays open at the end", "not closed as it should be"]
 THREADS = ["thread_in_a_transaction", "thread_that_stays_in_c", "thread_that_reads"]  # may be still at it, as is said then
+
+
+def test_what_is_busy_when_it_is_given_up_is_closed_at_the_end(program, path):
+    code = path.parent / "busy.py"
+    code.write_text(
+        "import ctypes, gc, sys, libxac\n"
+        "from libxac import _library\n"
+        "library = ctypes.CDLL(_library.path)\n"
+        "env = libxac.Environment(sys.argv[1], libxac.CREATE | libxac.VOLATILE)\n"
+        "address = ctypes.c_void_p(env._handle.address)\n"
+        "assert library.xac_retain(address) == 0\n"  # as an arena of trees does
+        "array = env.array('a', 'i8', 1000)\n"
+        "with env.transaction():\n"
+        "    array[:] = 5\n"
+        "del env, array\n"
+        "gc.collect()\n"
+        "assert library.xac_release(address) == 0\n"
+    )
+    done = program(code, path)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    assert np.fromfile(path / "a", "i8").sum() == 5000
 
 
 def test_what_is_left_at_the_end(program, tmp_path):

@@ -102,6 +102,25 @@ def test_tasks_that_take_turns(env, counts):
     assert look(env, counts) == [1, 2]
 
 
+def test_tasks_inside_of_a_transaction(env, counts):
+    """The loop is inside of it as a whole."""
+
+    async def change(index):
+        with env.transaction():
+            counts[index] += 1
+        await asyncio.sleep(0)
+
+    async def main():
+        await asyncio.gather(change(0), change(1))
+
+    with env.transaction():
+        asyncio.run(main())
+    with contextlib.suppress(KeyError), env.transaction():
+        asyncio.run(main())
+        raise KeyError
+    assert look(env, counts) == [1, 1]
+
+
 async def asynchronous(counts):
     counts[0] += 1
 
