@@ -43,6 +43,7 @@ work=$(cd "${TMPDIR:-/tmp}" && mktemp -d "$(pwd -P)/xac-killed.XXXXXX") || exit 
 memory=$(mktemp -d "${XAC_TEST_RUN:-/dev/shm}/xac-killed.XXXXXX") || exit 1
 echo "$(cat /proc/sys/kernel/random/boot_id) $(readlink /proc/self/ns/pid)" >"$memory/owner"
 mkdir "$work/tmp"
+chmod 755 "$work" "$memory" # tests have users of their own
 
 in_places()
 {
