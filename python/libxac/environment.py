@@ -11,6 +11,7 @@ import inspect
 import os
 import random
 import time
+import weakref
 from typing import TYPE_CHECKING, Any, Callable, Sequence, TypeVar, overload
 
 from . import _library, memory
@@ -31,6 +32,8 @@ _NOT_OPENED = (
     "flags or options: not valid, not valid together, or VOLATILE or RDONLY unlike those who have the environment open "
     "(xac_open(3) has all reasons)"
 )
+_TURN_SECONDS = 0.001
+_TURNS = 1000  # that a close waits for the calls of other threads
 Result = TypeVar("Result")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -43,10 +46,58 @@ def _options_of(options):
     return _library.Options(**{name: number_of(value, name, sizes[name]) for name, value in options.items()})
 
 
+class _Lease:
+    """Who has it is in a call of the library. Calls give it up at their end, as tracebacks keep local variables."""
+
+    __slots__ = ("__weakref__",)
+
+
 class _Handle(Handle):
-    """The library's environment. Arrays and open transactions keep it."""
+    """The library's environment. Arrays and open transactions keep it.
+
+    A call takes the lease before it looks at the address. Who closes takes the lease away from the handle, and waits
+    until no call has it.
+    """
 
     _instead = "pickle the Environment"
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.lease = _Lease()  # None: somebody is closing it
+
+    def lend(self):
+        """The lease. Waits while somebody tries to close."""
+        lease = self.lease
+        while lease is None and self.address is not None:
+            time.sleep(_TURN_SECONDS)
+            lease = self.lease
+        return lease or self.refuse()
+
+    def refuse(self):
+        raise ValueError("the environment is closed")
+
+    def call(self, function, *arguments):
+        lease = self.lease or self.lend()
+        try:
+            return function(self.address or self.refuse(), *arguments)
+        finally:
+            lease = None  # noqa: F841
+
+    def close(self):
+        """What xac_close() returns. -EBUSY: nothing was done, a thread is in a transaction or in a call. Else there is no
+        address any more."""
+        lease, self.lease, done = weakref.ref(self.lease), None, []
+        try:
+            for _ in range(_TURNS):
+                if lease() is None:
+                    done.extend(map(self._close, (self.address,)))  # one operation for the interpreter
+                    break
+                time.sleep(_TURN_SECONDS)
+        finally:
+            if done and done[0] != -errno.EBUSY:
+                self.address = None  # before others are let in
+            self.lease = lease() or _Lease()
+        return done[0] if done else -errno.EBUSY
 
 
 def _open_again(kind, path, flags, options):
@@ -92,24 +143,29 @@ class Environment:
 
     def _handle_to_begin(self):
         handle = self._open_handle()
-        _library.look_at_handlers(handle.address)
+        lease = handle.lease or handle.lend()
+        try:
+            _library.look_at_handlers(handle.address)
+        finally:
+            lease = None  # noqa: F841
         return handle
 
     def close(self) -> None:
         """Leaves it. Arrays of array() must not be touched any more; those of snapshots may. Closed for good when its
-        last snapshot, and arrays on it, are gone. Of an environment that is closed already: does nothing."""
+        last snapshot, and arrays on it, are gone. Of an environment that is closed already: does nothing. An OSError
+        of EBUSY: another thread is in a transaction, or in a call that takes long; nothing was done."""
         handle, self._handle = self._handle, None
         if handle is None or not handle.is_ours_to_close():
             return
-        levels = levels_from(handle)
-        code = _library.xac_close(handle.address)
-        if code == -errno.EBUSY:  # another thread is in a transaction, and nothing was done
-            handle.note()
-            self._handle = handle
-        else:
-            code = undo(levels, code)
-            handle.address = None
-        check(code, self.path)
+        address = handle.address
+        try:
+            levels = levels_from(handle)
+            code = handle.close()
+        finally:
+            if handle.address is not None:  # nothing was done
+                handle.note()
+                self._handle = handle
+        check(code if handle.address is not None else undo(levels, code, address), self.path)
 
     def __enter__(self) -> Environment:
         return self
@@ -168,7 +224,7 @@ class Environment:
     def in_transaction(self) -> bool:
         """Is a transaction of this thread open?"""
         undo_what_was_left()
-        return _library.xac_txn_id(self._open_handle().address) != 0
+        return self._open_handle().call(_library.xac_txn_id) != 0
 
     # ---- what is in it ----
 
@@ -190,9 +246,9 @@ class Environment:
             shape = memory.shape_that_fits(dtype, self._byte_len_of(name) - offset)
         shape = memory.checked_shape(shape, dtype, offset)
         byte_len = offset + memory.byte_len_of(dtype, shape)
-        address = _library.xac_mmap(handle.address, name, byte_len, int(Flag.ANYWHERE))
+        address = handle.call(_library.xac_mmap, name, byte_len, int(Flag.ANYWHERE))
         if address == _library.MAP_FAILED and byte_len == 0 and ctypes.get_errno() in (errno.ENOENT, errno.EINVAL):
-            address = _library.xac_mmap(handle.address, name, 1, int(Flag.ANYWHERE))  # 0 is the length of what is there
+            address = handle.call(_library.xac_mmap, name, 1, int(Flag.ANYWHERE))  # 0 is the length of what is there
         if address == _library.MAP_FAILED:
             too_long = f"shape: {shape} of {dtype} is more than a data file can hold"
             raise memory.error_of_file(ctypes.get_errno(), name, too_long)
@@ -201,7 +257,8 @@ class Environment:
     def advise(self, array: npt.NDArray[Any], write: bool = False) -> None:
         """Before memory of array() is given to a system call, in the same transaction: file.readinto(array) writes it,
         file.write(array) does not. Also for arrays of snapshots, outside of transactions."""
-        memory.advise(self._open_handle().address, array, memory.WRITE if write else memory.READ)
+        start, byte_len = memory.bytes_of(array)
+        check(self._open_handle().call(_library.xac_advise, start, byte_len, memory.WRITE if write else memory.READ))
 
     def _byte_len_of(self, name):
         try:
@@ -223,23 +280,23 @@ class Environment:
 
     def checkpoint(self) -> None:
         """Writes what was committed into the data files."""
-        check(_library.xac_checkpoint(self._open_handle().address))
+        check(self._open_handle().call(_library.xac_checkpoint))
 
     def sync(self) -> None:
         """What was committed with NOSYNC is on disk when this returns."""
-        check(_library.xac_sync(self._open_handle().address))
+        check(self._open_handle().call(_library.xac_sync))
 
     def backup(self, destination: Name, since: Name | None = None, bytes_per_second: int = 0) -> Backup:
         """Copies it into a new directory, as of one commit, while others go on; `since`: only what has changed since that
         backup. An error has the sentence that says what went wrong as `problem`."""
-        result = _library.BackupResult()
+        handle, result = self._open_handle(), _library.BackupResult()
         name = name_of(destination, "destination")
         options = _library.BackupOptions(
             since=name_of(since, "since") if since is not None else None,
             bytes_per_second=number_of(bytes_per_second, "bytes_per_second"),
             result=ctypes.pointer(result),
         )
-        code = _library.xac_backup(self._open_handle().address, name, options)
+        code = handle.call(_library.xac_backup, name, options)
         problem = result.problem.decode(errors="replace")
         try:
             check(code, os.fsdecode(name), f"destination or since: {problem or 'not the name of a directory'}")
@@ -251,7 +308,7 @@ class Environment:
     def stat(self) -> Stats:
         """Figures, as Stats. Call it, too, when something has installed a handler of SIGSEGV."""
         buffer = _library.StatsBuffer()
-        check(_library.xac_stat(self._open_handle().address, buffer))
+        check(self._open_handle().call(_library.xac_stat, buffer))
         return Stats(*(getattr(buffer, name) for name in _library.STATS))
 
 

@@ -7,10 +7,9 @@ import os
 
 import numpy as np
 
-from . import _library
 from .arguments import NotPickled, number_of
 from .constants import Code
-from .errors import check, error_of
+from .errors import error_of
 
 READ, WRITE = 1, 2  # enum xac_access
 _BYTES_MAX = 1 << 63
@@ -88,10 +87,10 @@ def shape_that_fits(dtype, byte_len):
     return (max(byte_len, 0) // dtype.itemsize,)
 
 
-def advise(env, array, access):
-    """Does now what touching the array would do: then its memory can be given to system calls."""
+def bytes_of(array):
+    """(address, length), for xac_advise()."""
     if not isinstance(array, np.ndarray):
         raise TypeError(f"array: an array of numpy, not {type(array).__name__}")
     if not array.flags.c_contiguous:
         raise ValueError("the array has gaps")
-    check(_library.xac_advise(env, array.ctypes.data, array.nbytes, access))
+    return array.ctypes.data, array.nbytes

@@ -28,9 +28,9 @@ class _Handle(Handle):
         self.env = env  # the address of the library's environment, which stays open until this is closed
 
 
-def _open(env, path, function, *arguments):
+def _open(env, path, call, *arguments):
     address = ctypes.c_void_p()
-    check(function(*arguments, ctypes.byref(address)), None, "durable: nothing is, without a log (VOLATILE)")
+    check(call(*arguments, ctypes.byref(address)), None, "durable: nothing is, without a log (VOLATILE)")
     return _Handle(address.value, env, path)
 
 
@@ -51,9 +51,10 @@ class Snapshot(NotPickled):
 
     @classmethod
     def _of(cls, env, flags, sequence):
+        address = env.address  # of what stays there, once the snapshot is open, whoever closes the environment
         if sequence is None:
-            return cls(_open(env.address, env.path, _library.xac_snapshot_open, env.address, int(flags)))
-        return cls(_open(env.address, env.path, _library.xac_snapshot_open_at, env.address, sequence))
+            return cls(_open(address, env.path, env.call, _library.xac_snapshot_open, int(flags)))
+        return cls(_open(address, env.path, env.call, _library.xac_snapshot_open_at, sequence))
 
     def _open_handle(self):
         if self._handle is None:
@@ -94,7 +95,7 @@ class Snapshot(NotPickled):
             raise ValueError(f"shape: {file} has {byte_len.value} bytes as of the snapshot, not {shape} of {dtype}")
         array = memory.Memory(address, byte_len.value, handle, True).array(dtype, shape, offset)
         if load:
-            memory.advise(handle.env, array, memory.READ)
+            check(_library.xac_advise(handle.env, *memory.bytes_of(array), memory.READ))
         return array
 
     def table(self, columns: Mapping[str, Sequence[Any]], rows: int | None = None, load: bool = False) -> pa.Table:

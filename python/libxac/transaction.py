@@ -68,8 +68,13 @@ class _Level(NotPickled):
         if levels and any(around.task not in (None, self.task) for around in _open_levels_of(self.handle)):
             raise RuntimeError("another task has a transaction open in this thread: do not await in one")
         self.by_hand = None
-        levels.append(self)
-        self.begun.extend(map(_library.xbegin, (self.handle.address,), (flags,)))
+        handle = self.handle
+        lease = handle.lease or handle.lend()
+        try:
+            levels.append(self)
+            self.begun.extend(map(_library.xbegin, (handle.address or handle.refuse(),), (flags,)))
+        finally:
+            lease = None  # noqa: F841
         check(self.begun[0], None, _NOT_BEGUN)
 
     def end(self, function):
@@ -79,7 +84,12 @@ class _Level(NotPickled):
         if self.begun != [0]:
             raise RuntimeError("a transaction is ended that was not begun")
         is_lost = len(_thread.levels) > 1 and self._is_inside_what_is_lost()
-        self.ended.extend(map(_library.xabort if is_lost else function, (self.handle.address,)))
+        handle = self.handle
+        lease = handle.lease or (handle.address and handle.lend())
+        try:
+            self.ended.extend(map(_library.xabort if is_lost else function, (handle.address,)))
+        finally:
+            lease = None  # noqa: F841
         self.handle = self.task = None
         if is_lost and function is not _library.xabort:
             self.is_undone = True
@@ -134,14 +144,14 @@ def levels_from(handle):
     return levels
 
 
-def undo(levels, code):
+def undo(levels, code, address):
     """After xac_close() has returned this: 0, and others of this process have the environment open still, or the
     library has undone them."""
     for level in reversed(levels):
         if code:
             level.ended.append(code)
         else:
-            level.end(_library.xabort)
+            level.ended.extend(map(_library.xabort, (address,)))
     return Code.UNENDED if levels and not code else code
 
 
@@ -156,7 +166,7 @@ def _leave(level, kind, value, traceback):
         raise error_of(Code.NOTXN)
     handle = level.handle
     code = level.end(_library.xend)
-    if code == Code.CONFLICT and _library.xac_txn_id(handle.address):
+    if code == Code.CONFLICT and handle.call(_library.xac_txn_id):
         return  # the transaction around it is lost, and its own end says so
     check(code)
 

@@ -4,12 +4,14 @@ that says what is wrong, or the right answer; never a signal. A table is run in 
 failure that names the cell."""
 
 import concurrent.futures
+import contextlib
 import copy
 import errno
 import multiprocessing
 import os
 import pickle
 import sys
+import threading
 import traceback
 
 import numpy as np
@@ -265,6 +267,49 @@ def test_in_a_child_of_fork(path):
     with place.env.transaction():
         place.array[0] += 1
     place.env.close()
+
+
+OF_THREADS = ["array", "transaction", "snapshot", "stat", "sync", "checkpoint", "in_transaction"]
+
+
+def close_beside(path, name):
+    """While other threads make this call, again and again."""
+
+    def call_again():
+        try:
+            while True:
+                OF_ENVIRONMENT[name](place)
+                has_called.set()
+        except ValueError as error:
+            refused.append(str(error))
+
+    for _ in range(10):
+        refused, has_called = [], threading.Event()
+        place = Place(path)
+        place.snapshot.close()
+        threads = [threading.Thread(target=call_again) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        has_called.wait()
+        while place.env._handle is not None:
+            with contextlib.suppress(OSError):  # EBUSY: in a transaction
+                place.env.close()
+        for thread in threads:
+            thread.join()
+        assert refused == ["the environment is closed"] * 2
+
+
+@pytest.mark.parametrize("name", OF_THREADS)
+def test_close_beside_calls_of_other_threads(path, name):
+    in_child(close_beside, path, name)
+
+
+def test_close_after_an_error_that_is_kept(env):
+    """A traceback keeps the variables of the calls that it has seen."""
+    with pytest.raises(OSError) as kept:
+        env.backup(env.path)
+    env.close()
+    assert kept
 
 
 # ---- pickles and copies ----
