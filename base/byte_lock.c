@@ -328,14 +328,14 @@ int byte_lock_share(int fd, uint64_t offset)
         return wait_for(fd, offset, sys_share_byte);
 }
 
-int byte_lock_wait_in_turn(int fd, uint64_t offset, uint64_t turn)
+int byte_lock_wait_in_turn(int fd, uint64_t offset)
 {
-        int err = byte_lock_wait(fd, turn);
+        int err = byte_lock_wait(fd, BYTE_LOCK_TURN);
 
         if (err)
                 return err;
         err = byte_lock_wait(fd, offset);
-        sys_unlock_byte(fd, turn);
+        sys_unlock_byte(fd, BYTE_LOCK_TURN);
         return err;
 }
 
@@ -354,15 +354,15 @@ static int share_within(int fd, uint64_t offset, uint64_t limit_ns)
         }
 }
 
-int byte_lock_share_in_turn(int fd, uint64_t offset, uint64_t turn)
+int byte_lock_share_in_turn(int fd, uint64_t offset)
 {
-        int err = share_within(fd, turn, PATIENCE_NS);
+        int err = share_within(fd, BYTE_LOCK_TURN, PATIENCE_NS);
         const bool has_turn = !err;
 
         if (err && err != -EAGAIN)
                 return err;
         err = byte_lock_share(fd, offset);
         if (has_turn)
-                sys_unlock_byte(fd, turn);
+                sys_unlock_byte(fd, BYTE_LOCK_TURN);
         return err;
 }

@@ -274,6 +274,11 @@ int xac_snapshot_lend(xac_snapshot *snapshot, const void *page)
         return snapshot ? snapshot_lend(snapshot, page) : -EINVAL;
 }
 
+int xac_snapshot_check(const xac_snapshot *snapshot)
+{
+        return snapshot ? snapshot_check(snapshot) : -EINVAL;
+}
+
 void xac_snapshot_take_back(xac_snapshot *snapshot, const void *page)
 {
         if (snapshot)
@@ -334,7 +339,7 @@ void *xac_page_write(xac_env *env, void *addr)
 static inline struct view *enter_view(const void *addr, struct thread **thread)
 {
         struct view *view = thread_find_view(addr, thread);
-        if (!view || !txn_is_open(&(*thread)->txn) || (*thread)->is_in_library)
+        if (!view || !txn_is_open(&(*thread)->txn) || (*thread)->is_in_library || translation_is_busy())
                 return NULL;
         (*thread)->is_in_library = true;
         return view;

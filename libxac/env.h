@@ -17,8 +17,6 @@
 #include "libxac/shared.h"
 
 #define ENV_LOCK_FILE "xac.lock"
-/* Held by who waits for byte 0 of it, behind the bytes of all processes. */
-#define ENV_TURN_BYTE (UINT64_C(1) << 32)
 
 struct thread;
 struct snapshot_map;

@@ -47,7 +47,7 @@ struct files {
 void files_init(struct files *files, struct shared *shared, int directory, uint64_t reserve_bytes, uint64_t address);
 /* From here on they are only read. */
 void files_only_read(struct files *files, struct at_rest *at_rest);
-/* Of an environment at rest: -ESTALE, if it is no longer. 0 of any other. */
+/* Of an environment at rest: -ESTALE, if it is no longer, and what stands in the way of looking. 0 of any other. */
 int files_check_rest(const struct files *files);
 /* Takes the names and places of the manifest, for new shared memory. */
 void files_load_entries(struct shared *shared, const struct manifest *manifest);

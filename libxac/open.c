@@ -302,7 +302,7 @@ static int open_locked(struct xac_env *env, const struct stat *st, const xac_opt
 /* Beside others who have it open. -ECANCELED: nobody has any more. */
 static int join_for_reading(struct xac_env *env, const struct stat *st, const xac_options *options)
 {
-        int err = byte_lock_wait_in_turn(env->shared.lock_fd, 0, ENV_TURN_BYTE);
+        int err = byte_lock_wait_in_turn(env->shared.lock_fd, 0);
         if (err)
                 return err;
         err = open_locked(env, st, options);
@@ -354,7 +354,7 @@ static int open_files_of(struct xac_env *env, const struct stat *st, const xac_o
         int err = open_lock_file(env, options_mode(options));
         if (err)
                 return err;
-        err = byte_lock_wait_in_turn(env->shared.lock_fd, 0, ENV_TURN_BYTE);
+        err = byte_lock_wait_in_turn(env->shared.lock_fd, 0);
         if (!err) {
                 err = open_locked(env, st, options);
                 sys_unlock_byte(env->shared.lock_fd, 0);

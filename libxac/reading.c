@@ -133,7 +133,7 @@ int reading_begin(struct xac_env *env)
         bool may_join, is_lock_there;
         int err = open_lock_file(env, &may_join, &is_lock_there);
         if (!err && env->shared.lock_fd >= 0)
-                err = byte_lock_share_in_turn(env->shared.lock_fd, 0, ENV_TURN_BYTE);
+                err = byte_lock_share_in_turn(env->shared.lock_fd, 0);
         if (!err)
                 err = at_rest_begin(env->directory, &env->at_rest);
         if (!err)

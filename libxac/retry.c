@@ -53,7 +53,7 @@ static int end_attempt(struct attempt *attempt, int result, const void *body)
                 unended_tell_of_body(txn, body);
                 result = XAC_UNENDED;
         }
-        if (files_check_rest(txn->files))
+        if (files_check_rest(txn->files) == -ESTALE)
                 result = -ESTALE; /* what the body complains of may be the work of who writes (R41) */
         txn_abort_for(txn, attempt->outer_depth, result);
         return result;

@@ -161,6 +161,15 @@ int snapshot_release(xac_snapshot *snapshot)
         return count_user(snapshot, -1);
 }
 
+int snapshot_check(const xac_snapshot *snapshot)
+{
+        const struct xac_env *env = snapshot->env;
+        if (env_is_forked(env))
+                return XAC_FORKED;
+        const int err = files_check_rest(&env->files);
+        return err ? err : env->files.at_rest != NULL;
+}
+
 int snapshot_close(xac_snapshot *snapshot)
 {
         struct xac_env *env = snapshot->env;

@@ -20,6 +20,8 @@ int snapshot_open_at(struct xac_env *env, uint64_t sequence, xac_snapshot **out)
 int snapshot_refresh(const xac_snapshot *older, xac_snapshot **out);
 int snapshot_map_file(xac_snapshot *snapshot, const char *file, const void **base, size_t *byte_len);
 uint64_t snapshot_sequence(const xac_snapshot *snapshot);
+/* 0: nobody can change what it shows; 1: at rest, and unchanged so far; -ESTALE. */
+int snapshot_check(const xac_snapshot *snapshot);
 /* -EBUSY: something is open in it. */
 int snapshot_close(xac_snapshot *snapshot);
 int snapshot_retain(xac_snapshot *snapshot);

@@ -103,9 +103,8 @@ static int remove_all(const struct shared_identity *identity, int directory)
 /* Only who may write to the environment can lock its bytes (base/byte_lock.h), so no stranger holds this up. */
 static int hold(int lock_fd)
 {
-        enum { TO_THE_END = 0 };
         int err = sys_lock_byte(lock_fd, 0, false);
-        int in_use = err ? 0 : sys_is_range_locked(lock_fd, 1, TO_THE_END);
+        int in_use = err ? 0 : sys_is_range_locked(lock_fd, 1, BYTE_LOCK_TURN - 1);
         if (err == -EAGAIN || in_use > 0)
                 return -EBUSY;
         return err ? err : in_use;

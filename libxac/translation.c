@@ -49,7 +49,12 @@ static void set_entry(struct translations *own, uint32_t number, xac_translation
                 own->used[own->count++] = (uint16_t)number;
         else if (before.unit != FORGOTTEN && before.unit != kept.unit)
                 second_table_add(&own->second, before.unit, before.delta, is_of_writes(number));
-        own->entries[number] = kept;
+        /* A signal handler between two of these stores finds no half of it. */
+        own->entries[number].unit = FORGOTTEN;
+        atomic_signal_fence(memory_order_seq_cst);
+        own->entries[number].delta = kept.delta;
+        atomic_signal_fence(memory_order_seq_cst);
+        own->entries[number].unit = kept.unit;
 }
 
 void translation_keep(const void *addr, const void *bytes, enum translated access)
@@ -59,6 +64,16 @@ void translation_keep(const void *addr, const void *bytes, enum translated acces
         const uintptr_t unit = (uintptr_t)addr >> XAC_TRANSLATE_SHIFT;
         const xac_translation kept = { unit, (uintptr_t)bytes - (uintptr_t)addr };
         set_entry(translations_own(), number_of(unit, access), kept);
+}
+
+/* Not within the library, where signal handlers find nothing anyway. */
+static void bring_back(struct translations *own, uint32_t number, xac_translation kept)
+{
+        atomic_store_explicit(&own->is_busy, true, memory_order_relaxed);
+        atomic_signal_fence(memory_order_seq_cst);
+        set_entry(own, number, kept);
+        atomic_signal_fence(memory_order_seq_cst);
+        atomic_store_explicit(&own->is_busy, false, memory_order_relaxed);
 }
 
 void *translation_bring_back(const void *addr, enum translated access)
@@ -71,7 +86,7 @@ void *translation_bring_back(const void *addr, enum translated access)
         if (!entry)
                 return NULL;
         const xac_translation kept = { unit, entry->delta };
-        set_entry(own, number_of(unit, access), kept);
+        bring_back(own, number_of(unit, access), kept);
         return (void *)((uintptr_t)addr + kept.delta);
 }
 

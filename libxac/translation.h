@@ -11,6 +11,8 @@
  * transaction that was never asked (txn->is_translated) has nothing to forget.
  */
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <xac/translate.h>
 
 #include "libxac/second_table.h"
@@ -27,6 +29,7 @@ struct translations {
         uint32_t count; /* of entries that are in use, or were since all was forgotten */
         uint16_t used[TRANSLATION_ENTRIES];
         struct second_table second; /* what others have driven out of them */
+        _Atomic bool is_busy;       /* it is being changed: a signal handler that comes by finds nothing */
 };
 
 static inline struct translations *translations_own(void)
@@ -46,9 +49,16 @@ void translation_keep(const void *addr, const void *bytes, enum translated acces
 /* NULL: it has not given way. If it has, it comes back to where compiled code looks. */
 void *translation_bring_back(const void *addr, enum translated access);
 
+/* A signal handler has interrupted translation_bring_back(). */
+static inline bool translation_is_busy(void)
+{
+        return atomic_load_explicit(&translations_own()->is_busy, memory_order_relaxed);
+}
+
 static inline void *translation_find(const void *addr, enum translated access)
 {
-        return translations_own()->second.taken ? translation_bring_back(addr, access) : NULL;
+        const struct translations *own = translations_own();
+        return own->second.taken && !translation_is_busy() ? translation_bring_back(addr, access) : NULL;
 }
 
 /* Everything; what may be written, as a level begins, which is to have slots of its own; a page, which gets another

@@ -117,6 +117,7 @@ int response_open(xac_env *env, const xac_send_request *request, xac_snapshot *l
         response->next_page = request->first_page;
         response->packer = (struct packer){ .outlet = outlet, .snapshot = source->snapshot, .tree = source->tree };
         outlet->snapshot = source->snapshot;
+        response->is_at_rest = xac_snapshot_check(source->snapshot) != 0;
         return 0;
 }
 
@@ -260,6 +261,13 @@ static size_t large_room(struct response *response)
         return 0;
 }
 
+/* Behind the last byte that was read. */
+static int check_rest(const struct response *response)
+{
+        const int unchanged = xac_snapshot_check(response->packer.snapshot);
+        return unchanged < 0 ? unchanged : 0;
+}
+
 int response_next(struct response *response, struct batch **made)
 {
         const size_t large = response->has_ended ? 0 : large_room(response);
@@ -274,8 +282,11 @@ int response_next(struct response *response, struct batch **made)
                 put_begin(response, batch);
         if (!response->has_body)
                 err = put_body(response, batch, large > 0);
-        if (!err && response->has_body && has_room(batch, END_ROOM))
-                put_end(response, batch);
+        if (!err && response->has_body && has_room(batch, END_ROOM)) {
+                err = response->is_at_rest ? check_rest(response) : 0;
+                if (!err)
+                        put_end(response, batch);
+        }
         if (err)
                 batch_free(batch);
         else

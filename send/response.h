@@ -27,6 +27,7 @@ struct response {
         uint64_t memory; /* bytes that it may note down: leaves that come next, and what the client has and will have */
         struct changes changes;
         bool has_begun, has_body, has_ended;
+        bool is_at_rest; /* the snapshot is of an environment at rest, which may change: so nothing is lent or shown */
 };
 
 /* Opens what the request names, as source_open() does. `base`, which may be NULL, is taken over if it is of use. What
@@ -34,7 +35,8 @@ struct response {
 int response_open(xac_env *env, const xac_send_request *request, xac_snapshot *lent, uint64_t memory,
                   struct outlet *outlet, struct base **base, struct response *response);
 void response_close(struct response *response);
-/* The next batch; NULL when all was made. -ENOMEM, and what reading the tree says. */
+/* The next batch; NULL when all was made. -ENOMEM, and what reading the tree says; -ESTALE: in the end the environment
+ * is not at rest any more, so that what was sent may be of two moments. */
 int response_next(struct response *response, struct batch **made);
 /* Bytes that it has noted down. */
 uint64_t response_bytes(const struct response *response);

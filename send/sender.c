@@ -206,6 +206,8 @@ int sender_begin(xac_sender *sender, const xac_send_request *request, xac_snapsh
                 choose_way(sender);
         else
                 err = tell(sender, err, xac_strerror(err));
+        if (!err && sender->response.is_at_rest)
+                response_copy(&sender->response);
         sender->is_busy = !err;
         return err;
 }
@@ -341,8 +343,16 @@ static int next_batch(xac_sender *sender, struct batch **batch)
         if (*batch)
                 return 0;
         *batch = sender->rest;
-        if (!*batch)
-                return response_next(&sender->response, batch);
+        if (!*batch) {
+                int err = response_next(&sender->response, batch);
+                if (err != -ESTALE || !sender->response.is_at_rest)
+                        return err;
+                response_close(&sender->response);
+                err = tell(sender, -ESTALE, xac_strerror(-ESTALE));
+                *batch = sender->rest;
+                if (err)
+                        return err;
+        }
         sender->rest = (*batch)->next;
         if (!sender->rest)
                 sender->rest_end = &sender->rest;

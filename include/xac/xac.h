@@ -272,6 +272,9 @@ typedef struct xac_snapshot_file {
 
 /* -ENOENT, and what else xac_snapshot_map() says. */
 int xac_snapshot_find(xac_snapshot *snapshot, const char *file, xac_snapshot_file *found);
+/* Is what it shows still what was committed? 0: nothing changes it; 1: it was opened at rest (XAC_RDONLY), and has not
+ * changed so far; -ESTALE: somebody has opened the environment for writing, and what was read may be of two moments. */
+int xac_snapshot_check(const xac_snapshot *snapshot);
 /* page_bytes bytes that nothing changes until the snapshot is closed. The number of the page is not checked. */
 const void *xac_snapshot_page(const xac_snapshot *snapshot, uint32_t number, uint64_t page);
 /* For who has the kernel read a page by itself, after the call (MSG_ZEROCOPY): lend it before, take it back when the

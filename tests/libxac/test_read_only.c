@@ -5,7 +5,7 @@
  * users who may not. Without root those who may not are skipped.
  */
 
-#include "libxac/env.h"
+#include "base/byte_lock.h"
 #include "tests/libxac/read_only_stand.h"
 #include "tests/support/leeway.h"
 
@@ -159,7 +159,7 @@ static void read_after_the_writer_came(int unused, void *unused2)
 
         (void)unused, (void)unused2;
         check_ok(open_to_read(&env, &words));
-        check(crew_turn_await_ms(&common->turn, 1, 0) || crew_clock_ns() - begun_ns >= PATIENCE_NS);
+        check(crew_turn_await_ms(&common->turn, 1, 10000) || crew_clock_ns() - begun_ns >= PATIENCE_NS);
         check_ok(xac_close(env));
 }
 
@@ -171,7 +171,7 @@ static void await_one_who_waits(void)
 
         check(fd >= 0);
         for (struct leeway left = leeway_of(2000);;) {
-                turn = (struct flock){ .l_type = F_WRLCK, .l_start = (off_t)ENV_TURN_BYTE, .l_len = 1 };
+                turn = (struct flock){ .l_type = F_WRLCK, .l_start = (off_t)BYTE_LOCK_TURN, .l_len = 1 };
                 check_equal(fcntl(fd, F_OFD_GETLK, &turn), 0);
                 if (turn.l_type != F_UNLCK || !leeway_pause(&left))
                         break;

@@ -101,9 +101,7 @@ void place_close(struct place *place)
 
 int place_is_in_use(const struct place *place)
 {
-        enum { TO_THE_END = 0 };
-
-        return place->has_lock_file ? byte_lock_is_held(&place->lock, 1, TO_THE_END) : 0;
+        return place->has_lock_file ? byte_lock_is_held(&place->lock, 1, BYTE_LOCK_TURN - 1) : 0;
 }
 
 /* In the order of an open: the byte first, then a look at the others. */

@@ -20,6 +20,7 @@
 #include "tools/xac/calibration.h"
 #include "tools/xac/listen.h"
 #include "tools/xac/opening.h"
+#include "tools/xac/place.h"
 #include "tools/xac/serve_client.h"
 #include "tools/xac/tool.h"
 
@@ -328,10 +329,17 @@ static int serve_all(struct server *server)
 
 /* ---- an environment at rest that somebody has opened for writing ---- */
 
-/* Errors of an environment that others write to, or have left for its owner to recover. */
-static bool may_be_at_rest_later(int err)
+/* Who opens it would say at each try why that is not possible yet. What cannot be looked at is opened, to hear why. */
+static bool is_at_rest(const char *directory)
 {
-        return err == -EACCES || err == -EBUSY || err == -ESTALE || err == -EUCLEAN;
+        static struct place place;
+        bool is_at_rest;
+
+        if (place_open_with_manifest(&place, directory) != TOOL_DONE)
+                return true;
+        is_at_rest = place.manifest.is_clean && place.manifest.area < 0 && place_is_in_use(&place) <= 0;
+        place_close(&place);
+        return is_at_rest;
 }
 
 /* 1: a signal has come. */
@@ -345,10 +353,13 @@ static int wait_for_signal(const struct server *server, int timeout_ms)
 /* Who asks meanwhile waits in the listener's queue. 0, 1: a signal has come, or an error. */
 static int open_when_at_rest(struct server *server)
 {
-        for (;;) {
-                int err = xac_open(server->settings.directory, XAC_RDONLY, NULL, &server->moments.env);
+        const char *directory = server->settings.directory;
+        int err = -EBUSY;
 
-                if (!err || !may_be_at_rest_later(err))
+        for (;;) {
+                if (is_at_rest(directory))
+                        err = xac_open(directory, XAC_RDONLY, NULL, &server->moments.env);
+                if (err != -EBUSY && err != -ESTALE) /* somebody may have come meanwhile */
                         return err;
                 if (wait_for_signal(server, REST_LOOK_MS))
                         return 1;

@@ -281,6 +281,8 @@ static int make_list(struct serve_client *client, uint64_t now_ms)
                 result = 0; /* there will be a place */
         else if (!result) {
                 result = serve_list_go(&client->list, moment->snapshot);
+                if (xac_snapshot_check(moment->snapshot) < 0)
+                        result = -ESTALE; /* what it has found may be of two moments */
                 serve_moment_leave(moment);
         }
         if (result < 0)

@@ -61,7 +61,9 @@ static int open_another(struct serve_moments *moments, uint64_t sequence, uint64
         if (*opened || !place)
                 xac_snapshot_close(snapshot);
         else
-                *(*opened = place) = (struct serve_moment){ .snapshot = snapshot, .opened_ms = now_ms };
+                *(*opened = place) = (struct serve_moment){ .snapshot = snapshot,
+                                                            .opened_ms = now_ms,
+                                                            .is_stale = &moments->is_stale };
         if (*opened && !sequence)
                 (*opened)->opened_ms = (*opened)->newest_ms = now_ms;
         return *opened ? 0 : -EMFILE;
@@ -84,7 +86,8 @@ static void close_unused(struct serve_moment *moment)
 {
         if (moment->responses || moment->bases)
                 return;
-        xac_snapshot_close(moment->snapshot);
+        if (xac_snapshot_close(moment->snapshot) == -ESTALE)
+                *moment->is_stale = true;
         *moment = (struct serve_moment){ .snapshot = NULL };
 }
 

@@ -35,6 +35,7 @@ struct serve_moment {
         unsigned responses;     /* that are being sent */
         unsigned bases;         /* of the next responses to those who asked for pages */
         bool is_ending;         /* it is being given up: nobody comes to it */
+        bool *is_stale;         /* of all moments */
 };
 
 struct serve_moments {
