@@ -48,7 +48,8 @@ make_reads()
                 }
                 for (i = 0; i < 400; i++) {
                         part = draw(3) + 1; at = draw(22000) + 1
-                        one = changed(substr(genome[part], at, 100)); two = changed(other(substr(genome[part], at + 250 + draw(50), 100)))
+                        one = changed(substr(genome[part], at, 100))
+                        two = changed(other(substr(genome[part], at + 250 + draw(50), 100)))
                         is_turned = draw(4) == 0
                         put("1.fq", "pair" i, is_turned ? two : one); put("2.fq", "pair" i, is_turned ? one : two)
                 }
