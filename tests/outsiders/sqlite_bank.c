@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sqlite3.h"
+#include <sqlite3.h>
 
 #include "tests/programs/deaths.h"
 #include "tests/support/check.h"
