@@ -202,6 +202,40 @@ static void what_gives_way_is_known(void)
         seat_leave(0);
 }
 
+static int stands_in(const xac_translation *entries, const uint64_t *word)
+{
+        return xac_entry_of(entries, word)->unit == (uintptr_t)word >> XAC_TRANSLATE_SHIFT;
+}
+
+/* The page that is accessed again and again is found at once after some time, and the other one is still known. */
+static void what_is_needed_comes_back(void)
+{
+        const size_t between = (size_t)XAC_TRANSLATE_ENTRIES * 4096;
+        enum { OFTEN = 1000 };
+        int reads = 0, writes = 0;
+        seat_take(0);
+        uint64_t *first = xac_mmap(seat.env, "apart", 2 * between, 0);
+        check(first != MAP_FAILED);
+        uint64_t *second = first + between / sizeof(*first);
+        begin_written(first, 1);
+        *(volatile uint64_t *)xac_for_write(second) = 2;
+        check(read_at(second) == 2 && stands_in(xac_kept->of_reads, second) && stands_in(xac_kept->of_writes, second));
+        for (; !stands_in(xac_kept->of_reads, first); reads++)
+                check(read_at(first) == 1 && reads < OFTEN);
+        *(volatile uint64_t *)xac_for_write(second) = 3;
+        for (; !stands_in(xac_kept->of_writes, first); writes++) {
+                check(writes < OFTEN);
+                *(volatile uint64_t *)xac_for_write(first) = 4;
+        }
+        check(read_at(first) == 4 && read_at(second) == 3);
+        begin_written(first, 5);
+        check(read_at(first) == 5 && read_at(second) == 3);
+        check_equal(xabort(seat.env), 0);
+        check(read_at(first) == 4 && read_at(second) == 3);
+        check_ok(xend(seat.env));
+        seat_leave(0);
+}
+
 /* What cannot commit goes on: what it writes it reads, and nothing of it stays. */
 static void a_write_that_is_not_allowed_is_harmless(int way)
 {
@@ -305,6 +339,7 @@ int main(void)
                 isolated_way(pages_that_move_are_found, WAY_COMPILED, "shared view"),
                 isolated_test(entries_are_shared),
                 isolated_test(what_gives_way_is_known),
+                isolated_test(what_is_needed_comes_back),
                 isolated_way(a_write_that_is_not_allowed_is_harmless, 0, "own view"),
                 isolated_way(a_write_that_is_not_allowed_is_harmless, WAY_COMPILED, "shared view"),
                 isolated_way(a_full_pool_is_harmless, 0, "own view"),

@@ -8,6 +8,7 @@ TESTS += $(SUITE_send)
 
 SEND_TESTS = \
         %D%/test_alloc \
+        %D%/test_at_rest \
         %D%/test_calibration \
         %D%/test_changes \
         %D%/test_descriptors \
@@ -29,6 +30,8 @@ SENT_MODEL = %D%/sent_model.c %D%/sent_model.h %D%/stream.c %D%/stream.h
 %C%_test_alloc_LDADD = tests/support/libsupport.la libxacsend-core.la libxactrees-core.la $(UNIT_LIBS)
 %C%_test_alloc_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap=reallocarray \
         -Wl,--wrap=strdup -Wl,--wrap=open -Wl,--wrap=fstat -Wl,--wrap=ftruncate -Wl,--wrap=mmap -Wl,--wrap=mprotect
+%C%_test_at_rest_SOURCES = %D%/test_at_rest.c $(SOCKETS) %D%/stream.c %D%/stream.h
+%C%_test_at_rest_LDADD = $(SEND_TEST_LIBS)
 %C%_test_calibration_SOURCES = %D%/test_calibration.c $(SOCKETS)
 %C%_test_calibration_LDADD = $(SEND_TEST_LIBS)
 %C%_test_changes_SOURCES = %D%/test_changes.c

@@ -28,7 +28,7 @@
 
 enum { ALICE = 54321, MALLORY = 54323, COMMITS = 5, BYTES = TOOL_PAGES * 4096 };
 
-static struct crew_turn *turn;
+static struct crew_turn *turn, *serving;
 
 /* ---- Users ---- */
 
@@ -103,6 +103,7 @@ static void set_up(void)
         if (geteuid() != 0)
                 isolate_skip("other users can be tried by root only");
         turn = crew_shared(sizeof(*turn));
+        serving = crew_shared(sizeof(*serving));
         check_equal(chmod(scratch_path("."), 0755), 0);
         for (int i = 0; i < 2; i++) {
                 const char *name = scratch_path(i ? "archive" : "env");
@@ -149,7 +150,7 @@ static void who_may_not_read_is_told_once(void)
 
 #define SOCKET scratch_path("mallorys/socket")
 
-/* Until the turn is root's again. */
+/* Until somebody has had enough of it. */
 static void serve_it(void)
 {
         const int said = open(scratch_path("mallorys/said"), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
@@ -158,8 +159,8 @@ static void serve_it(void)
 
         while (access(SOCKET, F_OK) != 0)
                 check_equal(waitpid(server, &status, WNOHANG), 0);
-        crew_turn_pass(turn);
-        crew_turn_await(turn, 2);
+        crew_turn_pass(serving);
+        crew_turn_await(serving, 2);
         check_ok(kill(server, SIGTERM));
         check_equal(waitpid(server, &status, 0), server);
         check(WIFEXITED(status) && WEXITSTATUS(status) == 0);
@@ -184,7 +185,7 @@ static void who_may_read_serves_what_is_at_rest_again(void)
         check_equal(mkdir(scratch_path("mallorys"), 0755), 0);
         check_equal(chown(scratch_path("mallorys"), MALLORY, MALLORY), 0);
         pid_t mallory = start_as(MALLORY, serve_it);
-        crew_turn_await(turn, 1);
+        crew_turn_await(serving, 1);
         check_xac(0, "get", "--list", SOCKET);
         for (int i = 0; i < 2; i++) {
                 as(ALICE, work);
@@ -194,7 +195,28 @@ static void who_may_read_serves_what_is_at_rest_again(void)
                 check_said(TOOL_FILE);
         }
         check(was_said_by_server("another process has opened it for writing: going on"));
+        crew_turn_pass(serving);
+        crew_join(mallory);
+}
+
+/* Of a wait it says no more than that. */
+static void who_serves_waits_in_silence(void)
+{
+        enum { WAIT_MS = 300 };
+
+        set_up();
+        check_equal(mkdir(scratch_path("mallorys"), 0755), 0);
+        check_equal(chown(scratch_path("mallorys"), MALLORY, MALLORY), 0);
+        pid_t mallory = start_as(MALLORY, serve_it);
+        crew_turn_await(serving, 1);
+        pid_t alice = start_as(ALICE, work_and_stay);
+        crew_turn_await(turn, 1);
+        check_xac(1, "get", "--list", SOCKET);
+        crew_sleep_ms(WAIT_MS);
+        check(!was_said_by_server("others have it open"));
         crew_turn_pass(turn);
+        crew_join(alice);
+        crew_turn_pass(serving);
         crew_join(mallory);
 }
 
@@ -495,6 +517,7 @@ int main(void)
                 isolated_test(who_may_read_backs_up_what_is_at_rest),
                 isolated_test(who_may_not_read_is_told_once),
                 isolated_test(who_may_read_serves_what_is_at_rest_again),
+                isolated_test(who_serves_waits_in_silence),
                 isolated_test(at_rest_nobody_is_stopped),
                 isolated_test(in_use_nobody_is_stopped),
                 isolated_test(older_lock_files_are_tightened),

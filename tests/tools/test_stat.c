@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/byte_lock.h"
 #include "tests/support/actor.h"
 #include "tests/support/own_shm.h"
 #include "tests/tools/tool.h"
@@ -26,6 +28,42 @@ static void at_rest_and_clean(void)
         check_said(TOOL_FILE "  64 KiB (65536 bytes)");
         check_said("pages of 4096 bytes");
         check_said("permissions 0600");
+}
+
+static void open_and_close(int unused, void *unused2)
+{
+        xac_env *env;
+
+        (void)unused, (void)unused2;
+        check_ok(xac_open(TOOL_ENV, 0, NULL, &env));
+        check_ok(xac_close(env));
+}
+
+static bool is_awaited(int fd)
+{
+        struct flock turn = { .l_type = F_WRLCK, .l_start = (off_t)BYTE_LOCK_TURN, .l_len = 1 };
+
+        check_equal(fcntl(fd, F_OFD_GETLK, &turn), 0);
+        return turn.l_type != F_UNLCK;
+}
+
+/* Who waits until nobody reads it has not opened it yet. */
+static void who_waits_does_not_have_it_open(void)
+{
+        xac_env *env;
+
+        tool_work(0, 20, TOOL_CLOSE);
+        check_ok(xac_open(TOOL_ENV, XAC_RDONLY, NULL, &env));
+        const int fd = open(tool_path("xac.lock"), O_RDWR | O_CLOEXEC);
+        pid_t writer = crew_fork(open_and_close, 0, NULL);
+        while (!is_awaited(fd))
+                crew_sleep_ms(1);
+        check_xac(0, "stat", TOOL_ENV);
+        check_said("at rest, clean");
+        check_xac(0, "check", TOOL_ENV);
+        close(fd);
+        check_ok(xac_close(env));
+        crew_join(writer);
 }
 
 static void after_a_power_cut_it_needs_recovery(void)
@@ -340,6 +378,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 isolated_test(at_rest_and_clean),
+                isolated_test(who_waits_does_not_have_it_open),
                 isolated_test(a_backup_that_is_damaged_is_told_in_both_ways),
                 isolated_test(after_a_power_cut_it_needs_recovery),
                 isolated_test(who_never_closed_was_not_killed),
