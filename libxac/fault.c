@@ -52,7 +52,7 @@ static void explain_former(const void *addr)
         else if (ranges_find_removed(addr, &file, &offset))
                 explain_file(file, offset,
                              "it is mapped no more: its environment or snapshot was closed, its thread has ended, or "
-                             "it was unmapped");
+                             "it was unmapped (or the program has had other memory there since)");
 }
 
 /* A line of its own, when the other is out: the stack may be damaged. */
