@@ -86,9 +86,11 @@ public:
         {
         }
 
+        /* NULL: it is in the window. */
         void translate(Value *is_in_window, bool is_frequent);
 
 private:
+        Instruction *ask(Value *is_in_window, BasicBlock *&rest);
         void go_by_call(Instruction *end, BasicBlock *rest);
         void go_by_look_up(Instruction *in_window, BasicBlock *rest);
         Instruction *access_at(Value *place, Instruction *before);
@@ -209,13 +211,23 @@ void Translation::go_by_look_up(Instruction *in_window, BasicBlock *rest)
         access_at(place, in_window);
 }
 
-void Translation::translate(Value *is_in_window, bool is_frequent)
+/* Where the look-up is to go. */
+Instruction *Translation::ask(Value *is_in_window, BasicBlock *&rest)
 {
         MDBuilder metadata(at->getContext());
-        Instruction *in_window =
-                SplitBlockAndInsertIfThen(is_in_window, at, false, metadata.createBranchWeights(1, 16));
-        BasicBlock *rest = SplitBlock(at->getParent(), at->getNextNode());
-        results.push_back({ at, at->getParent() });
+        Instruction *in_window = nullptr;
+        if (is_in_window) {
+                in_window = SplitBlockAndInsertIfThen(is_in_window, at, false, metadata.createBranchWeights(1, 16));
+                results.push_back({ at, at->getParent() });
+        }
+        rest = SplitBlock(at->getParent(), at->getNextNode());
+        return in_window ? in_window : at->getParent()->getTerminator();
+}
+
+void Translation::translate(Value *is_in_window, bool is_frequent)
+{
+        BasicBlock *rest;
+        Instruction *in_window = ask(is_in_window, rest);
         if (is_called && !is_frequent)
                 go_by_call(in_window, rest);
         else
@@ -228,7 +240,8 @@ void Translation::translate(Value *is_in_window, bool is_frequent)
                 result->addIncoming(value, block);
 }
 
-void translate_access(Runtime &runtime, Questions &questions, Instruction &instruction, bool is_frequent)
+bool translate_access(Runtime &runtime, Questions &questions, Instruction &instruction, bool is_frequent,
+                      bool is_in_view)
 {
         Access access;
         describe(instruction, access);
@@ -237,15 +250,18 @@ void translate_access(Runtime &runtime, Questions &questions, Instruction &instr
                 complain(instruction,
                          "vectors whose length is not known are not translated: -mllvm -scalable-vectorization=off",
                          true);
-                return;
+                return false;
         }
         if (access.is_atomic && access.align.value() < size) {
                 complain(instruction, "an atomic access that may cross pages is not translated", true);
-                return;
+                return false;
         }
         Value *address = instruction.getOperand(access.operand);
+        if (is_in_view && !is_frequent && is_number(instruction) && !is_left_out("crossing"))
+                return replace_by_call(runtime, instruction, true);
         Translation translation(runtime, instruction, access, size);
-        translation.translate(questions.ask(address, &instruction), is_frequent);
+        translation.translate(is_in_view ? nullptr : questions.ask(address, &instruction), is_frequent);
+        return is_in_view;
 }
 
 } // namespace xac

@@ -6,6 +6,7 @@
  *
  *      -Os, -Oz     each number: there is no question, and the access as it was is gone
  *      else         numbers that lead into a view outside of small loops, and what is not kept
+ *      crowded      where a function has very many look-ups in loops that are there twice, all of them (pass.cc)
  */
 
 #include "pass.h"
@@ -78,12 +79,42 @@ Value *Runtime::call_for_number(IRBuilder<> &build, Instruction &access, bool is
         return nullptr;
 }
 
-void replace_by_call(Runtime &runtime, Instruction &access)
+bool is_replaceable(Instruction &access)
 {
+        if (is_number(access))
+                return true;
+        if ((!isa<LoadInst>(access) && !isa<StoreInst>(access)) || access.isAtomic())
+                return false;
+        return !access.getModule()->getDataLayout().getTypeStoreSize(getLoadStoreType(&access)).isScalable();
+}
+
+/* What is no number goes through memory on the stack. */
+static void replace_by_copy(Runtime &runtime, Instruction &access)
+{
+        Type *type = getLoadStoreType(&access);
+        Value *address = getLoadStorePointerOperand(&access);
+        const uint64_t len = access.getModule()->getDataLayout().getTypeStoreSize(type);
+        AllocaInst *room = runtime.room(*access.getFunction(), type);
+        const bool is_load = isa<LoadInst>(access);
+        IRBuilder<> build(is_load ? &access : access.getNextNode());
+        build.SetCurrentDebugLocation(access.getDebugLoc());
+        access.setOperand(is_load ? LoadInst::getPointerOperandIndex() : StoreInst::getPointerOperandIndex(), room);
+        if (is_load)
+                runtime.call_fetch(build, room, address, len);
+        else
+                runtime.call_store(build, address, room, len);
+}
+
+bool replace_by_call(Runtime &runtime, Instruction &access, bool is_in_view)
+{
+        if (!is_number(access)) {
+                replace_by_copy(runtime, access);
+                return false;
+        }
         IRBuilder<> build(&access);
-        if (Value *value = runtime.call_for_number(build, access, false))
+        if (Value *value = runtime.call_for_number(build, access, is_in_view))
                 access.replaceAllUsesWith(value);
-        access.eraseFromParent();
+        return true;
 }
 
 void find_frequent(Function &function, FunctionAnalysisManager &analyses, SmallPtrSetImpl<Instruction *> &frequent)

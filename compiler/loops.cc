@@ -32,6 +32,19 @@ constexpr unsigned ROOTS_MAX = 8, INSTRUCTIONS_MAX = 400;
 
 } // namespace
 
+void Doubled::add(ArrayRef<BasicBlock *> as_it_was, ArrayRef<BasicBlock *> translated_blocks, size_t roots)
+{
+        for (BasicBlock *block : as_it_was)
+                for (Instruction &instruction : *block)
+                        spared.insert(&instruction);
+        for (BasicBlock *block : translated_blocks)
+                for (Instruction &instruction : *block) {
+                        translated.insert(&instruction);
+                        if (roots == 1)
+                                in_view.insert(&instruction);
+                }
+}
+
 /* The roots of all that it accesses. False: some are not known before it begins, or it is too large, or accesses
  * nothing. */
 static bool find_roots(const Loop &loop, Roots &roots)
@@ -79,8 +92,7 @@ static void move_behind(BasicBlock &question, const Loop &loop, DominatorTree &d
                 dominators.changeImmediateDominator(block, &question);
 }
 
-static void spare(Loop &loop, const Roots &roots, LoopInfo &loops, DominatorTree &dominators,
-                  SmallPtrSetImpl<Instruction *> &spared)
+static void spare(Loop &loop, const Roots &roots, LoopInfo &loops, DominatorTree &dominators, Doubled &doubled)
 {
         formLCSSA(loop, dominators, &loops, nullptr);
         BasicBlock *question = loop.getLoopPreheader();
@@ -92,12 +104,10 @@ static void spare(Loop &loop, const Roots &roots, LoopInfo &loops, DominatorTree
         join_exits(loop, copies);
         ask_for_any(question, roots.getArrayRef(), translated, cast<BasicBlock>(copies[translated]));
         move_behind(*question, loop, dominators);
-        for (BasicBlock *block : blocks)
-                for (Instruction &instruction : *block)
-                        spared.insert(&instruction);
+        doubled.add(blocks, loop.getBlocks(), roots.size());
 }
 
-void spare_loops(Function &function, FunctionAnalysisManager &analyses, SmallPtrSetImpl<Instruction *> &spared)
+void spare_loops(Function &function, FunctionAnalysisManager &analyses, Doubled &doubled)
 {
         auto &loops = analyses.getResult<LoopAnalysis>(function);
         auto &dominators = analyses.getResult<DominatorTreeAnalysis>(function);
@@ -108,7 +118,7 @@ void spare_loops(Function &function, FunctionAnalysisManager &analyses, SmallPtr
                         continue;
                 simplifyLoop(loop, &dominators, &loops, nullptr, &assumptions, nullptr, false);
                 if (loop->isLoopSimplifyForm())
-                        spare(*loop, roots, loops, dominators, spared);
+                        spare(*loop, roots, loops, dominators, doubled);
         }
 }
 

@@ -99,38 +99,73 @@ static bool is_ours(const Function &function)
         return function.getName().substr(0, 6) == "xacrt_";
 }
 
-static bool translate_function(Function &function, FunctionAnalysisManager &analyses)
-{
-        SmallPtrSet<Instruction *, 32> spared, frequent;
-        const bool is_small = function.hasOptSize();
-        if (!function.hasOptNone() && !is_small) {
-                spare_loops(function, analyses, spared);
-                find_frequent(function, analyses, frequent);
-                spare_stretches(function, spared);
-        }
-        SmallVector<Instruction *, 64> accesses;
+/* Look-ups that stand inline in one function. Each is six blocks, and the compiler's time grows with more than their
+ * number. Beyond that, code that is there twice has calls where it is translated, which are no block more. */
+constexpr unsigned INLINE_MAX = 400;
+
+/* The accesses of one function. */
+struct Accesses {
+        SmallVector<Instruction *, 64> all;
         SmallVector<CallBase *, 16> calls;
+        SmallPtrSet<Instruction *, 32> frequent;
+        Doubled doubled;
+
+        bool is_inline(Instruction *access) const
+        {
+                return doubled.translated.count(access) && (frequent.count(access) || !is_number(*access));
+        }
+};
+
+static void find_accesses(Function &function, Accesses &found)
+{
         for (Instruction &instruction : instructions(function)) {
                 auto *call = dyn_cast<CallBase>(&instruction);
-                if (spared.count(&instruction))
+                if (found.doubled.spared.count(&instruction))
                         continue;
                 if (call && may_access_memory(*call))
-                        calls.push_back(call);
+                        found.calls.push_back(call);
                 else if (is_access(instruction))
-                        accesses.push_back(&instruction);
+                        found.all.push_back(&instruction);
                 else if (isa<VAArgInst>(instruction))
                         complain(instruction, "va_arg as an instruction of LLVM is not translated", true);
         }
+}
+
+static void translate_accesses(Runtime &runtime, Questions &questions, Accesses &accesses, bool is_small)
+{
+        const bool is_crowded =
+                count_if(accesses.all, [&](Instruction *access) { return accesses.is_inline(access); }) > INLINE_MAX;
+        SmallVector<Instruction *, 64> unused;
+        for (Instruction *access : accesses.all) {
+                const bool is_in_view = accesses.doubled.in_view.count(access);
+                const bool is_simple =
+                        (is_small && is_number(*access)) ||
+                        (is_crowded && accesses.doubled.translated.count(access) && is_replaceable(*access));
+                if (is_simple ? replace_by_call(runtime, *access, is_in_view)
+                              : translate_access(runtime, questions, *access, accesses.frequent.count(access),
+                                                 is_in_view))
+                        unused.push_back(access);
+        }
+        for (Instruction *access : unused)
+                access->eraseFromParent();
+}
+
+static bool translate_function(Function &function, FunctionAnalysisManager &analyses)
+{
+        Accesses accesses;
+        const bool is_small = function.hasOptSize();
+        if (!function.hasOptNone() && !is_small) {
+                spare_loops(function, analyses, accesses.doubled);
+                find_frequent(function, analyses, accesses.frequent);
+                spare_stretches(function, accesses.doubled);
+        }
+        find_accesses(function, accesses);
         Runtime runtime(*function.getParent());
         Questions questions;
-        for (Instruction *access : accesses)
-                if (is_small && is_number(*access))
-                        replace_by_call(runtime, *access);
-                else
-                        translate_access(runtime, questions, *access, frequent.count(access));
-        for (CallBase *call : calls)
+        translate_accesses(runtime, questions, accesses, is_small);
+        for (CallBase *call : accesses.calls)
                 translate_call(runtime, questions, *call);
-        return !accesses.empty() || !calls.empty() || !spared.empty();
+        return !accesses.all.empty() || !accesses.calls.empty() || !accesses.doubled.spared.empty();
 }
 
 /* What the C library says of itself stays: sqrt() is an instruction because it accesses no memory. */
@@ -140,6 +175,10 @@ static bool is_of_library(Function &function, FunctionAnalysisManager &analyses)
         return function.isDeclaration() &&
                analyses.getResult<TargetLibraryAnalysis>(function).getLibFunc(function, known);
 }
+
+/* Of what this thread compiles: the linker may put functions in an order by how often they call each other. Without a
+ * profile there is nothing to tell it, but LLVM counts all blocks to find that out. */
+static thread_local bool has_profile = true;
 
 namespace
 {
@@ -184,6 +223,7 @@ struct Late : PassInfoMixin<Late> {
                         function->addFnAttr(TRANSLATED);
                 }
                 finish_report(module);
+                has_profile = module.getProfileSummary(false) != nullptr;
                 for (Function &function : module)
                         if (!is_of_library(function, of_functions))
                                 withdraw_claims(function);
@@ -195,6 +235,9 @@ struct Late : PassInfoMixin<Late> {
 
 static void add_passes(PassBuilder &builder)
 {
+        if (PassInstrumentationCallbacks *callbacks = builder.getPassInstrumentationCallbacks())
+                callbacks->registerShouldRunOptionalPassCallback(
+                        [](StringRef pass, auto &&) { return pass != "CGProfilePass" || has_profile; });
         builder.registerPipelineStartEPCallback([](ModulePassManager &passes, auto) { passes.addPass(Early()); });
         builder.registerOptimizerLastEPCallback([](ModulePassManager &passes, auto &&...) { passes.addPass(Late()); });
 }

@@ -96,13 +96,16 @@ private:
 
 /* Loads, stores, atomic operations. */
 bool is_access(llvm::Instruction &instruction);
-/* Frequent: its look-up stands where it is. */
-void translate_access(Runtime &runtime, Questions &questions, llvm::Instruction &access, bool is_frequent);
+/* Frequent: its look-up stands where it is. In view: nobody asks. True: the access as it was is unused, and to go. */
+bool translate_access(Runtime &runtime, Questions &questions, llvm::Instruction &access, bool is_frequent,
+                      bool is_in_view);
 
 /* Can the runtime do the load or store? */
 bool is_number(const llvm::Instruction &access);
-/* By a call, and nothing else. */
-void replace_by_call(Runtime &runtime, llvm::Instruction &access);
+/* By a call, and nothing else: the code has no more blocks then. True: the access as it was is unused, and to go. */
+bool replace_by_call(Runtime &runtime, llvm::Instruction &access, bool is_in_view);
+/* Can it be done so? */
+bool is_replaceable(llvm::Instruction &access);
 /* Adds what is in small loops without others in them. */
 void find_frequent(llvm::Function &function, llvm::FunctionAnalysisManager &analyses,
                    llvm::SmallPtrSetImpl<llvm::Instruction *> &frequent);
@@ -131,10 +134,19 @@ void print_intrinsics(llvm::LLVMContext &context);
 void ask_for_any(llvm::BasicBlock *question, llvm::ArrayRef<llvm::Value *> roots, llvm::BasicBlock *translated,
                  llvm::BasicBlock *as_it_was);
 
-/* Clone innermost loops, and stretches without branches, so that one of the two is left as it is. Add what is. */
-void spare_loops(llvm::Function &function, llvm::FunctionAnalysisManager &analyses,
-                 llvm::SmallPtrSetImpl<llvm::Instruction *> &spared);
-void spare_stretches(llvm::Function &function, llvm::SmallPtrSetImpl<llvm::Instruction *> &spared);
+/* Code that is there twice: as it was, and translated. */
+struct Doubled {
+        llvm::SmallPtrSet<llvm::Instruction *, 32> spared, translated;
+        /* Of the latter, what is in a view whenever it runs: all of it has one root. */
+        llvm::SmallPtrSet<llvm::Instruction *, 32> in_view;
+
+        void add(llvm::ArrayRef<llvm::BasicBlock *> as_it_was, llvm::ArrayRef<llvm::BasicBlock *> translated_blocks,
+                 size_t roots);
+};
+
+/* Clone innermost loops, and stretches without branches, so that one of the two is left as it is. */
+void spare_loops(llvm::Function &function, llvm::FunctionAnalysisManager &analyses, Doubled &doubled);
+void spare_stretches(llvm::Function &function, Doubled &doubled);
 
 /* For tests: does the environment variable XAC_PASS_LEAVES_OUT name this part of the pass? What it skips has to be
  * found missing. */

@@ -2,7 +2,8 @@
 
 /*
  * Stretches of code without a branch that turn out to meet no view run as they were: what loops.cc does for loops.
- * Several accesses by pointers that are known before the first of them cost one question for each pointer.
+ * Several accesses by pointers that are known before the first of them cost one question for each pointer. A loop that
+ * is there twice meets a view, if it is the translated one: its stretches are there once.
  */
 
 #include "pass.h"
@@ -88,7 +89,7 @@ static void join_values(BasicBlock *translated, BasicBlock *as_it_was, BasicBloc
         }
 }
 
-static void spare(const Stretch &stretch, SmallPtrSetImpl<Instruction *> &spared)
+static void spare(const Stretch &stretch, Doubled &doubled)
 {
         BasicBlock *question = stretch.first->getParent();
         BasicBlock *translated = SplitBlock(question, stretch.first);
@@ -99,19 +100,18 @@ static void spare(const Stretch &stretch, SmallPtrSetImpl<Instruction *> &spared
         remapInstructionsInBlocks(blocks, copies);
         join_values(translated, as_it_was, rest, copies);
         ask_for_any(question, stretch.roots.getArrayRef(), translated, as_it_was);
-        for (Instruction &instruction : *as_it_was)
-                spared.insert(&instruction);
+        doubled.add(as_it_was, translated, stretch.roots.size());
 }
 
-void spare_stretches(Function &function, SmallPtrSetImpl<Instruction *> &spared)
+void spare_stretches(Function &function, Doubled &doubled)
 {
         SmallVector<Stretch, 16> found;
         for (BasicBlock &block : function)
-                if (!spared.count(&block.front()))
+                if (!doubled.spared.count(&block.front()) && !doubled.translated.count(&block.front()))
                         find_in_block(block, found);
         /* From behind: a stretch further back in a block stays where it is when one before it is cut out. */
         for (Stretch &stretch : reverse(found))
-                spare(stretch, spared);
+                spare(stretch, doubled);
 }
 
 } // namespace xac
