@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "libxac/second_table.h"
 
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -50,13 +51,13 @@ static bool make(struct second_table *table, uint32_t capacity)
 static bool grow(struct second_table *table)
 {
         struct second_table larger;
-        if (!make(&larger, table->entries ? GROWTH * table->capacity : CAPACITY_MIN))
+        if (!make(&larger, table->capacity ? GROWTH * table->capacity : CAPACITY_MIN))
                 return false;
-        for (uint32_t i = 0; i < table->capacity; i++) {
-                const struct second_entry *entry = &table->entries[i];
+        const struct second_entry *entry = table->entries;
+        const struct second_entry *end = entry ? entry + table->capacity : NULL;
+        for (; entry < end; entry++)
                 if (is_current(table, entry))
                         second_table_add(&larger, entry->unit, entry->delta, entry->of_writes == table->writes);
-        }
         second_table_free(table);
         *table = larger;
         return true;
@@ -80,7 +81,8 @@ static struct second_entry *place_for(struct second_table *table, uintptr_t unit
 
 void second_table_add(struct second_table *table, uintptr_t unit, uintptr_t delta, bool is_write)
 {
-        if (2 * table->taken >= table->capacity && table->capacity < CAPACITY_MAX && !grow(table) && !table->entries)
+        const bool is_crowded = 2 * table->taken >= table->capacity && table->capacity < CAPACITY_MAX;
+        if ((!table->entries || is_crowded) && !grow(table) && !table->entries)
                 return;
         struct second_entry *entry = place_for(table, unit);
         const bool may_be_written = is_write || (entry->unit == unit && entry->of_writes == table->writes);
