@@ -152,11 +152,15 @@ def close_before_os_exit():
     handler of atexit. Closes what is open there, unless a thread may use it."""
     global _heard_of
     process = sys.modules.get("multiprocessing.process")
-    if process is None or _heard_of == os.getpid():
+    if process is None or _heard_of == os.getpid() or process.parent_process() is None:
         return
-    if getattr(process.current_process(), "_start_method", None) in ("fork", "forkserver"):
-        from multiprocessing import util
+    import multiprocessing
+    from multiprocessing import util
 
+    kind = getattr(process.current_process(), "_start_method", None)
+    if kind is None:  # the class of the default context does not say
+        kind = multiprocessing.get_start_method(allow_none=True)
+    if kind in ("fork", "forkserver"):
         _heard_of = os.getpid()
         util.Finalize(None, _close_if_alone, exitpriority=_LATE)
 

@@ -369,9 +369,10 @@ def test_other_processes_open_it_by_its_path(path, tmp_path, monkeypatch):
     assert np.fromfile(path / "counts", "i8")[0] == 6
 
 
-def test_process_of_multiprocessing_that_was_forked(path):
+@pytest.mark.parametrize("kind", [multiprocessing.Process, multiprocessing.get_context("fork").Process])
+def test_process_of_multiprocessing_that_was_forked(path, kind):
     """It ends by os._exit(), which takes no module down."""
-    process = multiprocessing.get_context("fork").Process(target=writers.leave_open, args=(path,))
+    process = kind(target=writers.leave_open, args=(path,))
     process.start()
     process.join()
     assert process.exitcode == 0
