@@ -41,10 +41,11 @@ _modules = sys.modules
 
 
 def _task():
-    """That of asyncio which runs in this thread, or None."""
+    """A weak reference to that of asyncio which runs in this thread, or None. They are equal if it is the same one."""
     asyncio = _modules["asyncio"]
     running_loop = getattr(asyncio, "_get_running_loop", None)
-    return asyncio.current_task() if running_loop is not None and running_loop() is not None else None
+    task = asyncio.current_task() if running_loop is not None and running_loop() is not None else None
+    return task if task is None else weakref.ref(task)
 
 
 class _Level(NotPickled):
@@ -113,7 +114,12 @@ class _Level(NotPickled):
         return self.begun == [0] and not self.ended
 
     def has_lost_its_statement(self):
-        return self.is_refused or (self.statement is not None and self.statement() is None)
+        """Or its task, which nobody can go on with then."""
+        return (
+            self.is_refused
+            or (self.statement is not None and self.statement() is None)
+            or (self.task is not None and self.task() is None)
+        )
 
 
 def _open_levels_of(handle):

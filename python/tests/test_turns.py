@@ -4,6 +4,7 @@ one's, and none is lost silently."""
 
 import asyncio
 import contextlib
+import gc
 import threading
 
 import pytest
@@ -119,6 +120,31 @@ def test_tasks_inside_of_a_transaction(env, counts):
         asyncio.run(main())
         raise KeyError
     assert look(env, counts) == [1, 1]
+
+
+def test_task_that_is_abandoned(env, counts):
+    """Its transaction does not keep it."""
+
+    async def change():
+        with env.transaction():
+            counts[0] = 7
+            await asyncio.sleep(3600)
+
+    async def change_by_hand():
+        env.transaction().__enter__()
+        counts[0] = 7
+
+    async def main(function):
+        asyncio.ensure_future(function())
+        await asyncio.sleep(0)
+
+    for function in (change, change_by_hand):
+        loop = asyncio.new_event_loop()
+        loop.run_until_complete(main(function))
+        loop.close()
+        del loop
+        gc.collect()
+        assert look(env, counts) == [0, 0]
 
 
 async def asynchronous(counts):
