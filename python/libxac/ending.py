@@ -2,9 +2,9 @@
 """What the library has open for us: it is closed once, by whoever comes first, at the latest when the interpreter ends.
 
 Handlers of atexit, generators that are left and __del__ methods use environments up to the end. So nothing is closed
-for them as long as code in Python may run: the module sys holds `_Last`, as its names are taken down behind those of
-all other modules. What is open by then is held by something that does not give it back any more, as Arrow's buffers do
-not: it is noted here by its address alone.
+for them as long as code in Python may run: a callback for os.fork() holds `_Last`, as the interpreter gives these up
+behind all modules, sys.excepthook, variables of contexts and handlers of errors of codecs. What is open by then is held
+by something that does not give it back any more, as Arrow's buffers do not: it is noted here by its address alone.
 
 By then no other thread comes back to Python. One may still be in C, and read an array of a snapshot: that is waited
 for.
@@ -63,15 +63,15 @@ class Handle(NotPickled):
             self._tell_of(self.path, code)
 
 
-def tell(path, reason, write=os.write):
+def tell(path, reason, write=os.write, error=OSError):
     """A line for people. sys.stderr is gone when the interpreter ends."""
     try:
         write(2, f"libxac: {path!a}: {reason}\n".encode())
-    except OSError:
+    except error:
         pass
 
 
-def tell_of(path, code, known=(0, Code.FORKED, Code.UNENDED), text_of=_library.xac_strerror, tell=tell):
+def tell_of(path, code, known=(0, int(Code.FORKED), int(Code.UNENDED)), text_of=_library.xac_strerror, tell=tell):
     """Of an environment that could not be closed, where there is nobody to raise it to. A child of fork() leaves what
     is its parent's to it, and of a transaction that is open the library itself tells."""
     if code not in known:
@@ -79,38 +79,44 @@ def tell_of(path, code, known=(0, Code.FORKED, Code.UNENDED), text_of=_library.x
 
 
 class _Threads:
-    """The other threads of this process. Has what it needs: names of modules are None by then."""
+    """The other threads of this process. Has what it needs: names of modules, and of what is built in, are None by then."""
+
+    looks = range(_LOOKS)
 
     def __init__(self):
         self.listdir, self.open, self.read, self.close = os.listdir, os.open, os.read, os.close
         self.sleep, self.own, self.mode = time.sleep, threading.get_native_id, os.O_RDONLY | os.O_CLOEXEC
-        self.looks, self.seconds, self.stat_bytes = _LOOKS, _LOOK_SECONDS, _STAT_BYTES
+        self.seconds, self.stat_bytes = _LOOK_SECONDS, _STAT_BYTES
+        self.error, self.text = OSError, str
 
     def state_of(self, thread):
         try:
             file = self.open(f"/proc/self/task/{thread}/stat", self.mode)
-        except OSError:
+        except self.error:
             return "X"  # it has ended
         try:
             line = self.read(file, self.stat_bytes)
             return line.decode(errors="replace").rpartition(") ")[2][:1]
-        except OSError:
+        except self.error:
             return "X"
         finally:
             self.close(file)
 
     def is_any_running(self):
-        own = str(self.own())
-        return any(self.state_of(thread) in "RD" for thread in self.listdir("/proc/self/task") if thread != own)
+        own = self.text(self.own())
+        for thread in self.listdir("/proc/self/task"):
+            if thread != own and self.state_of(thread) in "RD":
+                return True
+        return False
 
     def have_stopped(self):
         """Within a moment: those that are in Python have, and those in C mostly have."""
         try:
-            for _ in range(self.looks):
+            for _ in self.looks:
                 if not self.is_any_running():
                     return True
                 self.sleep(self.seconds)
-        except OSError:
+        except self.error:
             return True  # no /proc to look at
         return False
 
@@ -120,6 +126,9 @@ class _Last:
 
     def __init__(self):
         self.open, self.tell, self.tell_of, self.threads = _open, tell, tell_of, _Threads()
+
+    def __call__(self):
+        """After os.fork(): nothing."""
 
     def __del__(self):
         self.close_all()
@@ -139,7 +148,7 @@ class _Last:
             self.tell_of(path, close(address))
 
 
-vars(sys).setdefault("_libxac_last", []).append(_Last())  # and nobody else has it
+os.register_at_fork(after_in_child=_Last())  # nobody else has it; of all callbacks these are given up last
 
 # ---- children of multiprocessing ----
 

@@ -7,7 +7,9 @@ is in the data file afterwards: 5000.
 """
 
 import atexit
+import codecs
 import contextlib
+import contextvars
 import copy
 import hashlib
 import os
@@ -18,6 +20,7 @@ import time
 import numpy as np
 
 import libxac
+from libxac import ending
 
 try:
     import pyarrow
@@ -104,9 +107,38 @@ def del_that_begins_in_a_circle(env, array):
     return Begins(env, array)
 
 
-def del_of_the_last(env, array):
-    """It is called behind the package's own last."""
+def del_that_begins_behind_all_modules(env, array):
     vars(sys)["_behind"] = Begins(env, array)
+
+
+class Reads:
+    """Reads when it dies. Without names: they are None by then."""
+
+    def __init__(self, env):
+        self.kept, self.write = snapshot_array(env), os.write
+
+    def __call__(self, *arguments):
+        return None
+
+    def __del__(self):
+        if self.kept[-1] != 5:
+            self.write(2, b"del: read something else\n")
+
+
+def del_of_a_context(env, array):
+    contextvars.ContextVar("reads").set(Reads(env))
+
+
+def del_of_a_hook(env, array):
+    sys.excepthook = Reads(env)
+
+
+def del_of_a_codec(env, array):
+    codecs.register_error("reads", Reads(env))
+
+
+def del_of_a_callback(env, array):
+    os.register_at_fork(before=Reads(env), after_in_parent=Reads(env), after_in_child=Reads(env))
 
 
 def handler_that_reads(env, array):
@@ -190,7 +222,7 @@ def thread_that_reads(env, array):
 
 def thread_that_stays_in_c(env, array):
     """It might be a reader: nothing is taken from it."""
-    vars(sys)["_libxac_last"][0].threads.looks = 2
+    ending._Threads.looks = range(2)
     work = ("sha256", b"", b"", (1 << 31) - 1)
     threading.Thread(target=hashlib.pbkdf2_hmac, args=work, daemon=True).start()
     return arrow_table(env, array)
@@ -199,7 +231,8 @@ def thread_that_stays_in_c(env, array):
 KINDS = [nothing, array_of_snapshot]
 KINDS += [arrow_table, arrow_table_of_closed, arrow_slice, arrow_on_a_view] if pyarrow else []
 KINDS += [generator_in_a_transaction, generator_and_closed, begun_by_hand]
-KINDS += [del_that_begins, del_that_begins_in_a_circle, del_of_the_last, handler_that_reads, handler_that_begins]
+KINDS += [del_that_begins, del_that_begins_in_a_circle, del_that_begins_behind_all_modules]
+KINDS += [del_of_a_context, del_of_a_hook, del_of_a_codec, del_of_a_callback, handler_that_reads, handler_that_begins]
 KINDS += [child_of_fork, exit_in_a_transaction, several_environments]
 KINDS += [thread_that_sleeps, thread_in_a_transaction, thread_that_reads]
 KINDS += [thread_that_stays_in_c] if pyarrow else []
