@@ -21,7 +21,7 @@ from .ending import Handle
 from .errors import Conflict, Error, check
 from .figures import Backup, Stats
 from .snapshot import Snapshot
-from .transaction import Transaction, levels_from, undo, undo_what_was_left
+from .transaction import Transaction, is_open_elsewhere, levels_from, undo, undo_what_was_left
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -64,6 +64,7 @@ class _Handle(Handle):
     def __init__(self, *arguments):
         super().__init__(*arguments)
         self.lease = _Lease()  # None: somebody is closing it
+        self.threads = {}  # those that have begun transactions by it: weak references to their levels
 
     def lend(self):
         """The lease. Waits while somebody tries to close."""
@@ -90,6 +91,8 @@ class _Handle(Handle):
         try:
             for _ in range(_TURNS):
                 if lease() is None:
+                    if is_open_elsewhere(self):  # the library knows only if this is the last who has it open
+                        break
                     done.extend(map(self._close, (self.address,)))  # one operation for the interpreter
                     break
                 time.sleep(_TURN_SECONDS)

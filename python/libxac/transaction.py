@@ -30,8 +30,14 @@ from .errors import check, error_of
 if TYPE_CHECKING:
     from .environment import Environment
 
-_thread = threading.local()  # .levels: those that may be open, from the outermost
 
+class _Levels(list):
+    """Of a thread: those that may be open, from the outermost. Gone with the thread."""
+
+    __slots__ = ("__weakref__",)
+
+
+_thread = threading.local()  # .levels
 
 _NOT_BEGUN = (
     "flags: a transaction has RDONLY, SNAPSHOT, NOSYNC and DURABLE; DURABLE goes with RDONLY, in an environment with a "
@@ -72,6 +78,7 @@ class _Level(NotPickled):
         handle = self.handle
         lease = handle.lease or handle.lend()
         try:
+            handle.threads[self.thread_id] = weakref.ref(levels)
             levels.append(self)
             self.begun.extend(map(_library.xbegin, (handle.address or handle.refuse(),), (flags,)))
         finally:
@@ -132,13 +139,20 @@ def undo_what_was_left():
     try:
         levels = _thread.levels
     except AttributeError:
-        levels = _thread.levels = []
+        levels = _thread.levels = _Levels()
     while levels:
         if levels[-1].is_open():
             if not levels[-1].has_lost_its_statement():
                 return
             levels[-1].end(_library.xabort)
         levels.pop()
+
+
+def is_open_elsewhere(handle):
+    """Has another thread a transaction open by this handle? Who asks sees to it that none begins or ends."""
+    own = threading.get_ident()
+    others = [levels() for thread_id, levels in list(handle.threads.items()) if thread_id != own]
+    return any(level.handle is handle and level.is_open() for levels in others if levels for level in list(levels))
 
 
 def levels_from(handle):

@@ -4,6 +4,7 @@ one's, and none is lost silently."""
 
 import asyncio
 import contextlib
+import errno
 import gc
 import threading
 
@@ -196,6 +197,50 @@ def test_close_of_one_of_two(path):
         array[1] = 8
     with other.snapshot() as snapshot:
         assert list(snapshot.array("counts", "i8", 2)) == [0, 8]
+    other.close()
+
+
+def test_close_of_one_of_two_by_another_thread(path):
+    """It does not take a transaction's environment away."""
+    env = libxac.Environment(path, libxac.CREATE | libxac.VOLATILE)
+    other = libxac.Environment(path, libxac.VOLATILE)
+    has_begun, may_end, results = threading.Event(), threading.Event(), []
+
+    def change():
+        counts, more = env.array("counts", "i8", 16), other.array("counts", "i8", 16)
+        try:
+            with env.transaction():
+                counts[0] = 7
+                has_begun.set()
+                may_end.wait(120)
+            results.append(other.in_transaction())
+            with other.transaction():
+                more[1] = 8
+        except Exception as error:
+            results.append(error)
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    assert has_begun.wait(120)
+    with pytest.raises(OSError) as raised:
+        env.close()
+    assert raised.value.errno == errno.EBUSY
+    may_end.set()
+    thread.join(120)
+    assert results == [False]
+    env.close()
+    with other.snapshot() as snapshot:
+        assert list(snapshot.array("counts", "i8", 2)) == [7, 8]
+    other.close()
+
+
+def test_close_after_a_thread_that_has_ended_in_a_transaction(path):
+    env = libxac.Environment(path, libxac.CREATE | libxac.VOLATILE)
+    other = libxac.Environment(path, libxac.VOLATILE)
+    thread = threading.Thread(target=lambda: env.transaction().__enter__())
+    thread.start()
+    thread.join(120)
+    env.close()
     other.close()
 
 
