@@ -59,6 +59,7 @@ class _Level(NotPickled):
 
     _instead = "a transaction belongs to the thread that began it"
     is_undone = False  # by an exception
+    _is_beginning = False
     is_refused = False  # its end came too early, and there will be no other
 
     def __init__(self, handle, by_hand):
@@ -78,11 +79,12 @@ class _Level(NotPickled):
         handle = self.handle
         lease = handle.lease or handle.lend()
         try:
+            self._is_beginning = True
             handle.threads[self.thread_id] = weakref.ref(levels)
             levels.append(self)
             self.begun.extend(map(_library.xbegin, (handle.address or handle.refuse(),), (flags,)))
         finally:
-            lease = None  # noqa: F841
+            self._is_beginning, lease = False, None  # noqa: F841
         check(self.begun[0], None, _NOT_BEGUN)
 
     def end(self, function):
@@ -120,6 +122,10 @@ class _Level(NotPickled):
     def is_open(self):
         return self.begun == [0] and not self.ended
 
+    def is_beginning(self):
+        """Garbage is collected meanwhile, perhaps, whose __del__ methods have transactions of their own."""
+        return self._is_beginning and not self.begun and not self.has_lost_its_statement()
+
     def has_lost_its_statement(self):
         """Or its task, which nobody can go on with then."""
         return (
@@ -140,7 +146,7 @@ def undo_what_was_left():
         levels = _thread.levels
     except AttributeError:
         levels = _thread.levels = _Levels()
-    while levels:
+    while levels and not levels[-1].is_beginning():
         if levels[-1].is_open():
             if not levels[-1].has_lost_its_statement():
                 return

@@ -11,6 +11,7 @@ import threading
 import pytest
 
 import libxac
+from libxac import _library
 
 
 @pytest.fixture
@@ -60,6 +61,28 @@ def test_outer_one_that_is_left_by_an_exception(env, counts, block):
     with pytest.raises(RuntimeError, match="undone"):
         next(inner)
     assert look(env, counts) == [0, 0]
+
+
+def test_del_that_begins_while_another_one_begins(env, counts, monkeypatch):
+    """As garbage may be collected then."""
+
+    def begin(*arguments):
+        if not windows:
+            windows.append(None)
+            with env.transaction():
+                counts[2] += 1
+        return xbegin(*arguments)
+
+    xbegin, windows = _library.xbegin, []
+    monkeypatch.setattr(_library, "xbegin", begin)
+    outer, inner = by_with(env, counts, 0), by_with(env, counts, 1)
+    next(outer)
+    next(inner)
+    with pytest.raises(RuntimeError, match="left before one that began inside it"):
+        next(outer)
+    with pytest.raises(RuntimeError, match="undone"):
+        next(inner)
+    assert look(env, counts, 3) == [0, 0, 1]
 
 
 def test_inner_one_that_is_never_left(env, counts):
