@@ -6,8 +6,9 @@ for them as long as code in Python may run: a callback for os.fork() holds `_Las
 behind all modules, sys.excepthook, variables of contexts and handlers of errors of codecs. What is open by then is held
 by something that does not give it back any more, as Arrow's buffers do not: it is noted here by its address alone.
 
-By then no other thread comes back to Python. One may still be in C, and read an array of a snapshot: that is waited
-for.
+By then no other thread comes back to Python. One may still be in C, or sleep there, and read an array of a snapshot
+later. So a snapshot that is open stays so if a thread of Python's has not ended, or another one computes: that is waited
+for. Those of pools, which libraries keep, sleep until they are given something to do.
 """
 
 import errno
@@ -23,6 +24,7 @@ from .arguments import NotPickled
 from .constants import Code
 
 _LOOKS = 200  # at the other threads, until they have stopped
+_LOOKS_FOR_ENDS = 10  # of those of Python that were waiting for its lock
 _LOOK_SECONDS = 0.01
 _STAT_BYTES = 1024  # a line of /proc/PID/task/TID/stat
 
@@ -37,6 +39,8 @@ class Handle(NotPickled):
     _take = staticmethod(_open.pop)  # who gets an entry is to close it; one operation for the interpreter
     _key = None
     _busy = -errno.EBUSY
+    _is_end = staticmethod(sys.is_finalizing)
+    _close_snapshot = _library.xac_snapshot_close
 
     def __init__(self, address, close, path):
         self.address = address  # None: it is closed
@@ -55,6 +59,9 @@ class Handle(NotPickled):
     def __del__(self):
         entry = self._take(self._key, None)
         if entry is None:
+            return
+        if self._is_end() and self._close is self._close_snapshot:
+            self._open[self._key] = entry  # `_Last` looks whether a thread may read it
             return
         code = self._close(self.address)
         if code == self._busy:  # as long as a library on top of this one has something open there: at the end, then
@@ -81,13 +88,14 @@ def tell_of(path, code, known=(0, int(Code.FORKED), int(Code.UNENDED)), text_of=
 class _Threads:
     """The other threads of this process. Has what it needs: names of modules, and of what is built in, are None by then."""
 
-    looks = range(_LOOKS)
+    looks, looks_for_ends = range(_LOOKS), range(_LOOKS_FOR_ENDS)
 
     def __init__(self):
         self.listdir, self.open, self.read, self.close = os.listdir, os.open, os.read, os.close
         self.sleep, self.own, self.mode = time.sleep, threading.get_native_id, os.O_RDONLY | os.O_CLOEXEC
         self.seconds, self.stat_bytes = _LOOK_SECONDS, _STAT_BYTES
         self.error, self.text = OSError, str
+        self.of_python = getattr(threading, "_active", {})
 
     def state_of(self, thread):
         try:
@@ -109,6 +117,23 @@ class _Threads:
                 return True
         return False
 
+    def is_one_of_python_there(self):
+        own = self.own()
+        for thread in self.of_python.values():
+            if thread.native_id not in (own, None) and self.state_of(thread.native_id) not in "XZ":
+                return True
+        return False
+
+    def may_read(self):
+        """Later, what is there now."""
+        if not self.have_stopped():
+            return True
+        for _ in self.looks_for_ends:
+            if not self.is_one_of_python_there():
+                return False
+            self.sleep(self.seconds)
+        return True
+
     def have_stopped(self):
         """Within a moment: those that are in Python have, and those in C mostly have."""
         try:
@@ -126,6 +151,7 @@ class _Last:
 
     def __init__(self):
         self.open, self.tell, self.tell_of, self.threads = _open, tell, tell_of, _Threads()
+        self.close_snapshot = _library.xac_snapshot_close
 
     def __call__(self):
         """After os.fork(): nothing."""
@@ -134,14 +160,14 @@ class _Last:
         self.close_all()
 
     def close_all(self):
-        if not self.open:
-            return
-        if not self.threads.have_stopped():
-            for path in {entry[2] for entry in self.open.values()}:
-                self.tell(path, "stays open at the end: a thread runs that may read it; the next to open it goes on")
-            return
+        snapshots = {path for close, _, path, _ in self.open.values() if close is self.close_snapshot}
+        staying = snapshots if snapshots and self.threads.may_read() else ()
+        for path in staying:
+            self.tell(path, "stays open at the end: a thread is there that may read it; the next to open it goes on")
         while self.open:
             _, (close, address, path, handle) = self.open.popitem()  # a snapshot comes before its environment
+            if path in staying:
+                continue
             handle = handle()
             if handle is not None:
                 handle.address = None

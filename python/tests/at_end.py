@@ -191,6 +191,12 @@ def thread_that_sleeps(env, array):
     has_begun.wait()
 
 
+def thread_that_has_an_address(env, array):
+    """Of an array that dies with its module."""
+    threading.Thread(target=time.sleep, args=(3600,), daemon=True).start()
+    return snapshot_array(env)
+
+
 def thread_in_a_transaction(env, array):
     """It has to be undone, which the next one to open the environment does."""
 
@@ -228,14 +234,21 @@ def thread_that_stays_in_c(env, array):
     return arrow_table(env, array)
 
 
+def thread_that_computes_without_a_snapshot(env, array):
+    """It is not waited for."""
+    kept = thread_that_stays_in_c(env, array)
+    del kept
+    return arrow_on_a_view(env, array)
+
+
 KINDS = [nothing, array_of_snapshot]
 KINDS += [arrow_table, arrow_table_of_closed, arrow_slice, arrow_on_a_view] if pyarrow else []
 KINDS += [generator_in_a_transaction, generator_and_closed, begun_by_hand]
 KINDS += [del_that_begins, del_that_begins_in_a_circle, del_that_begins_behind_all_modules]
 KINDS += [del_of_a_context, del_of_a_hook, del_of_a_codec, del_of_a_callback, handler_that_reads, handler_that_begins]
 KINDS += [child_of_fork, exit_in_a_transaction, several_environments]
-KINDS += [thread_that_sleeps, thread_in_a_transaction, thread_that_reads]
-KINDS += [thread_that_stays_in_c] if pyarrow else []
+KINDS += [thread_that_sleeps, thread_that_has_an_address, thread_in_a_transaction, thread_that_reads]
+KINDS += [thread_that_stays_in_c, thread_that_computes_without_a_snapshot] if pyarrow else []
 WITH_A_LOG = KINDS[2:4]
 
 
