@@ -24,9 +24,9 @@ def name_of(value, argument):
     return name
 
 
-def number_of(value, argument, bits=64):
+def number_of(value, argument, bits=64, index=operator.index):  # names of other modules are None at the end
     try:
-        number = operator.index(value)
+        number = index(value)
     except TypeError:
         raise TypeError(f"{argument}: an integer, not {value!r}") from None
     if not 0 <= number < 1 << bits:

@@ -107,8 +107,23 @@ def del_that_begins_in_a_circle(env, array):
     return Begins(env, array)
 
 
+class BeginsTooLate:
+    """It is not told that its arguments are wrong."""
+
+    def __init__(self, env, array):
+        self.env, self.array = env, array
+
+    def __del__(self, errors=Exception, text=str, write=os.write):
+        try:
+            with self.env.transaction():
+                self.array[:] = 5
+        except errors as error:
+            if "flags" in text(error):
+                write(2, b"del: a wrong reason\n")
+
+
 def del_that_begins_behind_all_modules(env, array):
-    vars(sys)["_behind"] = Begins(env, array)
+    sys.excepthook = BeginsTooLate(env, array).__init__
 
 
 class Reads:
