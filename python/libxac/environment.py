@@ -12,21 +12,18 @@ import os
 import random
 import time
 import weakref
-from typing import TYPE_CHECKING, Any, Callable, Sequence, TypeVar, overload
+from typing import Any, Callable, Optional, Sequence, TypeVar, Union, overload
+
+import numpy.typing as npt
 
 from . import _library, memory
-from .arguments import flags_of, name_of, number_of
+from .arguments import Name, flags_of, name_of, number_of
 from .constants import Code, Flag
 from .ending import Handle
 from .errors import Conflict, Error, check
 from .figures import Backup, Stats
 from .snapshot import Snapshot
 from .transaction import Transaction, is_open_elsewhere, levels_from, undo, undo_what_was_left
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from .arguments import Name
 
 _NOT_OPENED = (
     "flags or options: not valid, not valid together, or VOLATILE or RDONLY unlike those who have the environment open "
@@ -232,7 +229,7 @@ class Environment:
     # ---- what is in it ----
 
     def array(
-        self, file: Name, dtype: npt.DTypeLike, shape: int | Sequence[int] | None = None, offset: int = 0
+        self, file: Name, dtype: npt.DTypeLike, shape: Union[int, Sequence[int], None] = None, offset: int = 0
     ) -> npt.NDArray[Any]:
         """A data file, or a part of it, as an array to be read and written in transactions of this thread.
 
@@ -269,7 +266,7 @@ class Environment:
         except OSError as error:
             raise memory.error_of_file(error.errno, name) from None
 
-    def snapshot(self, durable: bool = False, at: int | None = None) -> Snapshot:
+    def snapshot(self, durable: bool = False, at: Optional[int] = None) -> Snapshot:
         """The environment as of its newest commit; durable: as of the newest on disk; at: as of the commit of a
         Snapshot that somebody has open, in this process or another (Snapshot.sequence)."""
         handle = self._open_handle()
@@ -289,7 +286,7 @@ class Environment:
         """What was committed with NOSYNC is on disk when this returns."""
         check(self._open_handle().call(_library.xac_sync))
 
-    def backup(self, destination: Name, since: Name | None = None, bytes_per_second: int = 0) -> Backup:
+    def backup(self, destination: Name, since: Optional[Name] = None, bytes_per_second: int = 0) -> Backup:
         """Copies it into a new directory, as of one commit, while others go on; `since`: only what has changed since that
         backup. An error has the sentence that says what went wrong as `problem`."""
         handle, result = self._open_handle(), _library.BackupResult()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import errno
 import functools
+from typing import Optional
 
 from . import _library
 from .constants import Code
@@ -21,7 +22,7 @@ class Error(Exception):
     code: int = 0
     problem: str = ""  # of a backup: what went wrong where
 
-    def __init__(self, text: str | None = None) -> None:
+    def __init__(self, text: Optional[str] = None) -> None:
         super().__init__(text or _text_of(self.code))
 
 
@@ -95,7 +96,7 @@ class Unended(Error):
 class SystemFailure(Error, OSError):
     """The library returned -errno. What is raised is also an OSError of the kind that Python has for it."""
 
-    def __init__(self, code: int, filename: str | None = None, text: str | None = None) -> None:
+    def __init__(self, code: int, filename: Optional[str] = None, text: Optional[str] = None) -> None:
         OSError.__init__(self, -code, text or _text_of(code), filename)
         self.code = code
 

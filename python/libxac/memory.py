@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Arrays on memory that the library has mapped."""
 
+import collections.abc
 import errno
 import math
 import os
@@ -47,7 +48,8 @@ def checked_dtype(dtype):
 
 
 def checked_shape(shape, dtype, offset):
-    extents = shape if isinstance(shape, (tuple, list)) else (shape,)
+    is_one = isinstance(shape, (str, bytes)) or not isinstance(shape, collections.abc.Sequence)
+    extents = (shape,) if is_one else shape
     extents = tuple(number_of(extent, f"shape: {shape!r}") for extent in extents)
     if offset + byte_len_of(dtype, extents) >= _BYTES_MAX or math.prod(filter(None, extents)) >= _BYTES_MAX:
         raise ValueError(f"shape: {shape!r} of {dtype} is more than can be addressed")

@@ -15,21 +15,17 @@ import socket
 import threading
 import time
 import weakref
-from typing import TYPE_CHECKING, Any, Iterator
+from typing import Any, Iterator, Optional, Union
 
 import numpy as np
+import numpy.typing as npt
 
 from . import memory
-from .arguments import NotPickled, name_of, number_of
+from .arguments import Name, NotPickled, name_of, number_of
 from .constants import Way
 from .errors import Error, check, error_of
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from .arguments import Name
-
-    Key = bytes | bytearray | memoryview | int | None
+Key = Union[bytes, bytearray, memoryview, int, None]
 
 _CHUNK_BYTES = 1 << 17  # that are read at once
 _CHUNK_RECORDS = 256  # that an iteration takes at once
@@ -125,8 +121,8 @@ class Range(NotPickled):
         max_records: int = 0,
         max_bytes: int = 0,
         way: str = "auto",
-        at: int | None = None,
-        timeout: float | None = None,
+        at: Optional[int] = None,
+        timeout: Optional[float] = None,
         max_memory: int = 0,
     ) -> None:
         from . import _send_library

@@ -4,18 +4,19 @@
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING, Any, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence, Union
+
+import numpy.typing as npt
 
 from . import _library, memory
-from .arguments import NotPickled, name_of, number_of
+from .arguments import Name, NotPickled, name_of, number_of
 from .ending import Handle
 from .errors import check
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-    import pyarrow as pa
-
-    from .arguments import Name
+    from pyarrow import Table
+else:
+    Table = Any  # imported when it is needed
 
 
 class _Handle(Handle):
@@ -70,7 +71,7 @@ class Snapshot(NotPickled):
         self,
         file: Name,
         dtype: npt.DTypeLike,
-        shape: int | Sequence[int] | None = None,
+        shape: Union[int, Sequence[int], None] = None,
         offset: int = 0,
         load: bool = False,
     ) -> npt.NDArray[Any]:
@@ -98,7 +99,7 @@ class Snapshot(NotPickled):
             check(_library.xac_advise(handle.env, *memory.bytes_of(array), memory.READ))
         return array
 
-    def table(self, columns: Mapping[str, Sequence[Any]], rows: int | None = None, load: bool = False) -> pa.Table:
+    def table(self, columns: Mapping[str, Sequence[Any]], rows: Optional[int] = None, load: bool = False) -> Table:
         """An Arrow table of columns {name: (file, dtype)} or {name: (file, dtype, categories)}, not copied.
 
         Of a column with categories, which are a sequence of texts, the file holds indices into them. Without rows, the

@@ -29,6 +29,8 @@ from .errors import check, error_of
 
 if TYPE_CHECKING:
     from .environment import Environment
+else:
+    Environment = Any  # which imports this module
 
 
 class _Levels(list):

@@ -6,6 +6,7 @@ import inspect
 import re
 import subprocess
 import sys
+import typing
 from pathlib import Path
 
 import pytest
@@ -121,7 +122,7 @@ def test_version_is_that_of_the_library():
 PUBLIC = [libxac.Environment, libxac.Snapshot, libxac.Range, libxac.Transaction]
 
 
-@pytest.mark.parametrize("kind", PUBLIC, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", [*PUBLIC, libxac.Error, libxac.SystemFailure], ids=lambda kind: kind.__name__)
 def test_public_calls_say_their_types(kind):
     for name, member in vars(kind).items():
         function = member.fget if isinstance(member, property) else member
@@ -130,6 +131,7 @@ def test_public_calls_say_their_types(kind):
             continue
         if kind is libxac.Snapshot and name == "__init__":
             continue  # not for users
+        assert "return" in typing.get_type_hints(function), name
         signature = inspect.signature(function)
         assert signature.return_annotation is not inspect.Signature.empty, name
         without = [p.name for p in list(signature.parameters.values())[1:] if p.annotation is p.empty]

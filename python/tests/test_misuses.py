@@ -3,6 +3,7 @@
 that says what is wrong, or the right answer; never a signal. A table is run in a child of fork(), so that a signal is a
 failure that names the cell."""
 
+import collections
 import concurrent.futures
 import contextlib
 import copy
@@ -377,6 +378,13 @@ def test_process_of_multiprocessing_that_was_forked(path, kind):
     process.join()
     assert process.exitcode == 0
     assert np.fromfile(path / "counts", "i8")[0] == 1
+
+
+@pytest.mark.parametrize("shape", [[3, 4], range(3, 5), collections.UserList([3, 4])])
+def test_shapes_are_sequences(env, shape):
+    assert env.array("a", "i8", shape).shape == (3, 4)
+    with env.snapshot() as snapshot:
+        assert snapshot.array("a", "i8", shape).shape == (3, 4)
 
 
 def test_columns_of_no_rows(env):
