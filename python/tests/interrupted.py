@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A program for test_interrupts.py: interrupts itself at random moments of transactions, and looks what is left open.
 
-interrupted.py DIR SECONDS SEED KIND
+interrupted.py DIR INTERRUPTS SECONDS SEED KIND: for a second, and then until there were so many interrupts, or the
+seconds are over. Prints how many there were.
 """
 
 import random
@@ -11,7 +12,7 @@ import time
 
 import libxac
 
-directory, seconds, seed, kind = sys.argv[1], float(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
+directory, enough, seconds, seed, kind = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4]), sys.argv[5]
 draw = random.Random(seed)
 env = libxac.Environment(directory, libxac.CREATE | libxac.VOLATILE)
 pair = env.array("pair", "i8", 2)
@@ -41,8 +42,8 @@ def by_run():
 way = {"with": by_with, "nested": by_nested_with, "run": by_run}[kind]
 interrupts = 0
 signal.signal(signal.SIGALRM, signal.default_int_handler)
-end = time.monotonic() + seconds
-while time.monotonic() < end:
+start = time.monotonic()
+while time.monotonic() < start + (1 if interrupts >= enough else seconds):
     try:
         signal.setitimer(signal.ITIMER_REAL, draw.uniform(1e-5, 1e-3))
         while True:

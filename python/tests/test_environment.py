@@ -84,7 +84,7 @@ def test_close_while_another_thread_is_in_a_transaction(env):
         env.close()
     assert caught.value.errno == errno.EBUSY
     may_end.set()
-    thread.join()
+    thread.join(120)
     assert env.stat().commits >= 1
 
 

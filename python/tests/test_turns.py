@@ -298,7 +298,7 @@ def test_thread_of_its_own_for_each_transaction(env):
     transaction.__enter__()
     thread = threading.Thread(target=end)
     thread.start()
-    thread.join()
+    thread.join(120)
     assert "another thread" in results[0] or "not begun" in results[0]
     transaction.__exit__(None, None, None)
     assert not env.in_transaction()
