@@ -313,6 +313,7 @@ class Environment:
 
 
 _RUNS_LATER = (collections.abc.Generator, collections.abc.Coroutine, collections.abc.AsyncGenerator)
+_OF_NO_CODE = frozenset([type(None), int, float, bool, str, bytes])  # most results; the other question takes longer
 
 
 def _check_function(function):
@@ -327,7 +328,7 @@ def _check_function(function):
 
 
 def _checked_result(result):
-    if isinstance(result, _RUNS_LATER):
+    if type(result) not in _OF_NO_CODE and isinstance(result, _RUNS_LATER):
         if isinstance(result, collections.abc.Coroutine):
             result.close()  # else the interpreter warns that nobody has awaited it
         raise TypeError(

@@ -74,11 +74,10 @@ class _Level(NotPickled):
         self.ended = []  # what xend() or xabort() returned
 
     def begin(self, flags):
-        levels = _thread.levels
-        if levels and any(around.task not in (None, self.task) for around in _open_levels_of(self.handle)):
+        levels, handle, task = _thread.levels, self.handle, self.task
+        if levels and any(level.task not in (None, task) and level.is_open_in(handle) for level in levels):
             raise RuntimeError("another task has a transaction open in this thread: do not await in one")
         self.by_hand = None
-        handle = self.handle
         lease = handle.lease or handle.lend()
         try:
             self._is_beginning = True
@@ -124,6 +123,9 @@ class _Level(NotPickled):
     def is_open(self):
         return self.begun == [0] and not self.ended
 
+    def is_open_in(self, handle):
+        return self.begun == [0] and not self.ended and self.handle.address == handle.address
+
     def is_beginning(self):
         """Garbage is collected meanwhile, perhaps, whose __del__ methods have transactions of their own."""
         return self._is_beginning and not self.begun and not self.has_lost_its_statement()
@@ -139,7 +141,7 @@ class _Level(NotPickled):
 
 def _open_levels_of(handle):
     """From the outermost."""
-    return [level for level in _thread.levels if level.is_open() and level.handle.address == handle.address]
+    return [level for level in _thread.levels if level.is_open_in(handle)]
 
 
 def undo_what_was_left():
