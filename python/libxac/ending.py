@@ -7,8 +7,8 @@ behind all modules, sys.excepthook, variables of contexts and handlers of errors
 by something that does not give it back any more, as Arrow's buffers do not: it is noted here by its address alone.
 
 By then no other thread comes back to Python. One may still be in C, or sleep there, and read an array of a snapshot
-later. So a snapshot that is open stays so if a thread of Python's has not ended, or another one computes: that is waited
-for. Those of pools, which libraries keep, sleep until they are given something to do.
+later. So a snapshot that is open stays so if a thread of Python's has not ended, or another one computes: that is
+waited for. Those of pools, which libraries keep, sleep until they are given something to do.
 """
 
 import errno
@@ -86,7 +86,7 @@ def tell_of(path, code, known=(0, int(Code.FORKED), int(Code.UNENDED)), text_of=
 
 
 class _Threads:
-    """The other threads of this process. Has what it needs: names of modules, and of what is built in, are None by then."""
+    """The other threads of this process. Has what it needs: names, of what is built in too, are None by then."""
 
     looks, looks_for_ends = range(_LOOKS), range(_LOOKS_FOR_ENDS)
 

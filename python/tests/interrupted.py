@@ -12,7 +12,8 @@ import time
 
 import libxac
 
-directory, enough, seconds, seed, kind = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4]), sys.argv[5]
+directory, enough, seconds, seed, kind = sys.argv[1:]
+enough, seconds, seed = int(enough), float(seconds), int(seed)
 draw = random.Random(seed)
 env = libxac.Environment(directory, libxac.CREATE | libxac.VOLATILE)
 pair = env.array("pair", "i8", 2)

@@ -7,6 +7,7 @@ import contextlib
 import errno
 import gc
 import threading
+import time
 
 import pytest
 
@@ -263,8 +264,12 @@ def test_close_after_a_thread_that_has_ended_in_a_transaction(path):
     thread = threading.Thread(target=lambda: env.transaction().__enter__())
     thread.start()
     thread.join(120)
-    env.close()
-    other.close()
+    end = time.monotonic() + 120
+    for each in (env, other):
+        while each._handle is not None:
+            assert time.monotonic() < end
+            with contextlib.suppress(OSError):  # EBUSY: join() does not wait for all of a thread's end
+                each.close()
 
 
 def test_begin_and_end_by_hand(env):
