@@ -9,7 +9,7 @@
  *
  * Whoever fills it holds the lock of an environment that is opened, byte 0 of its lock file. So two who make
  * the same do not meet. A mark in the lock file says that the directory is filled; if its process has died, the next
- * one empties the directory and fills it again. An environment has no mark there, and nobody empties it.
+ * one empties the directory and fills it again. An environment has no such mark, so no process empties it.
  */
 
 #include <stdbool.h>

@@ -96,7 +96,7 @@ private:
 
 /* Loads, stores, atomic operations. */
 bool is_access(llvm::Instruction &instruction);
-/* Frequent: its look-up stands where it is. In view: nobody asks. True: the access as it was is unused, and to go. */
+/* Frequent: the look-up is put inline. In view: the access needs none. True: the caller removes the old access. */
 bool translate_access(Runtime &runtime, Questions &questions, llvm::Instruction &access, bool is_frequent,
                       bool is_in_view);
 
