@@ -330,8 +330,11 @@ int byte_lock_share(int fd, uint64_t offset)
 
 int byte_lock_wait_in_turn(int fd, uint64_t offset)
 {
-        int err = byte_lock_wait(fd, BYTE_LOCK_TURN);
+        int err = sys_lock_byte(fd, offset, false);
 
+        if (err != -EAGAIN)
+                return err;
+        err = byte_lock_wait(fd, BYTE_LOCK_TURN);
         if (err)
                 return err;
         err = byte_lock_wait(fd, offset);

@@ -38,9 +38,9 @@ int byte_lock_is_held(const struct byte_lock_file *file, uint64_t offset, uint64
 /* As sys_lock_byte() and sys_share_byte() with `wait`. */
 int byte_lock_wait(int fd, uint64_t offset);
 int byte_lock_share(int fd, uint64_t offset);
-/* The same, but who waits to have the byte alone holds another one meanwhile, and who wants to share it waits a second
- * for that one. So those who share it one after the other, and never leave it free, do not keep the other out. No
- * longer: the process that he waits for may itself be the one that opens once more. */
+/* The same, but who must wait to have the byte alone holds another one meanwhile, and who wants to share it waits a
+ * second for that one. So those who share it one after the other, and never leave it free, do not keep the other out.
+ * No longer: the process that he waits for may itself be the one that opens once more. */
 int byte_lock_wait_in_turn(int fd, uint64_t offset);
 int byte_lock_share_in_turn(int fd, uint64_t offset);
 #define BYTE_LOCK_TURN (UINT64_C(1) << 32) /* it lies behind all others */
