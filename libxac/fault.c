@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
 #include <xac/xac.h>
@@ -17,6 +19,8 @@
 #include "libxac/ranges.h"
 #include "libxac/snapshot_map.h"
 #include "libxac/thread.h"
+
+enum { THREAD_NAME_BYTES = 16 }; /* PR_GET_NAME */
 
 /* ---- messages, without stdio ---- */
 
@@ -37,6 +41,20 @@ static void explain(const void *addr, const char *reason)
         uint64_t offset = 0;
         const char *file = NULL;
         (void)ranges_find(addr, RANGE_OWN, &file, &offset);
+        explain_file(file, offset, reason);
+}
+
+/* Libraries that compute with threads of their own do this to a program that has never heard of them. */
+static void explain_other_thread(const char *file, uint64_t offset, const void *pc)
+{
+        char reason[3 * PLACE_BYTES], name[THREAD_NAME_BYTES] = "", place[PLACE_BYTES];
+
+        (void)prctl(PR_GET_NAME, name);
+        snprintf(reason, sizeof(reason),
+                 "a view of another thread, touched by thread %ld (%s) in %s; each thread maps its own (xac_mmap), and "
+                 "all may read a snapshot; give a library that computes with threads of its own (BLAS, OpenMP, DuckDB) "
+                 "one thread, or a copy",
+                 (long)syscall(SYS_gettid), name, pc ? place_name(pc, place) : "code that is not known");
         explain_file(file, offset, reason);
 }
 
@@ -140,7 +158,7 @@ bool fault_handle(void *addr, enum touch_access access, const void *pc)
         else if (map)
                 is_done = handle_in_snapshot(map, addr, access);
         else if (ranges_find(addr, RANGE_OWN, &file, &offset))
-                explain_file(file, offset, "a view of another thread; each thread maps its own (xac_mmap)");
+                explain_other_thread(file, offset, pc);
         else
                 explain_former(addr);
         errno = saved_errno;

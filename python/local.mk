@@ -34,6 +34,7 @@ EXTRA_DIST += \
         %D%/tests/at_end.py \
         %D%/tests/conftest.py \
         %D%/tests/leeway.py \
+        %D%/tests/library_threads.py \
         %D%/tests/faulting.py \
         %D%/tests/interrupted.py \
         %D%/tests/test_arrow.py \
@@ -43,6 +44,7 @@ EXTRA_DIST += \
         %D%/tests/test_handlers.py \
         %D%/tests/test_interrupts.py \
         %D%/tests/test_library.py \
+        %D%/tests/test_library_threads.py \
         %D%/tests/test_live_orders.py \
         %D%/tests/test_misuses.py \
         %D%/tests/test_processes.py \

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <xac/xac.h>
@@ -303,7 +304,10 @@ static void check_refused(volatile void *addr, const char *reason)
 
 static void *touch_the_view_of_another(void *addr)
 {
-        check_refused(addr, "a view of another thread");
+        check_equal(prctl(PR_SET_NAME, "a stranger"), 0);
+        check_refused(addr, "a view of another thread, touched by thread ");
+        check_refused(addr, " (a stranger) in code that is not known; each thread maps its own (xac_mmap)");
+        check_refused(addr, "one thread, or a copy");
         return NULL;
 }
 
