@@ -39,6 +39,7 @@ EXTRA_DIST += \
         labs/race/show.c \
         labs/race/tellers.c \
         labs/race/tellers.h \
+        labs/instructor/race/answers.md \
         labs/instructor/race/expected \
         labs/instructor/race/hidden.c \
         labs/instructor/race/solution/bank.c \
@@ -64,6 +65,7 @@ EXTRA_DIST += \
         labs/isolation/show.c \
         labs/isolation/ward.c \
         labs/isolation/ward.h \
+        labs/instructor/isolation/answers.md \
         labs/instructor/isolation/expected \
         labs/instructor/isolation/hidden.c \
         labs/instructor/isolation/solution/checker.c \
@@ -88,6 +90,7 @@ EXTRA_DIST += \
         labs/queue/show.c \
         labs/queue/waiting.c \
         labs/queue/waiting.h \
+        labs/instructor/queue/answers.md \
         labs/instructor/queue/expected \
         labs/instructor/queue/hidden.c \
         labs/instructor/queue/solution/queue.c \
@@ -109,6 +112,7 @@ EXTRA_DIST += \
         labs/versions/store.c \
         labs/versions/store.h \
         labs/versions/versions.c \
+        labs/instructor/versions/answers.md \
         labs/instructor/versions/expected \
         labs/instructor/versions/hidden.c \
         labs/instructor/versions/solution/versions.c \
@@ -134,6 +138,7 @@ EXTRA_DIST += \
         labs/recovery/story.h \
         labs/recovery/tell.c \
         labs/recovery/tell.h \
+        labs/instructor/recovery/answers.md \
         labs/instructor/recovery/expected \
         labs/instructor/recovery/hidden.c \
         labs/instructor/recovery/solution/recovery.c \
@@ -152,6 +157,7 @@ EXTRA_DIST += \
         labs/structure/show.c \
         labs/structure/table.c \
         labs/structure/table.h \
+        labs/instructor/structure/answers.md \
         labs/instructor/structure/expected \
         labs/instructor/structure/hidden.c \
         labs/instructor/structure/solution/table.c \
