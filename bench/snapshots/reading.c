@@ -40,7 +40,7 @@ static void end_snapshot(struct reading *reading)
         reading->older = NULL;
 }
 
-void reading_end(struct reading *reading)
+void reading_stop(struct reading *reading)
 {
         if (reading->snapshot)
                 must(xac_snapshot_close(reading->snapshot), "xac_snapshot_close");

@@ -28,7 +28,7 @@ struct reading_round {
 
 /* In an environment that this process has opened. */
 void reading_round(struct reading *reading, uint64_t pages, struct reading_round *round);
-void reading_end(struct reading *reading);
+void reading_stop(struct reading *reading);
 
 /* The figures of several rounds. */
 struct reading_samples {

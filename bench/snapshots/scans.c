@@ -90,7 +90,7 @@ static struct outcome measure(const struct bench *bench, struct table *table, co
         reading_round(&reading, pages, &round);
         reading_samples_add(&once, &round);
         measure_steady(&reading, pages, bench->rounds, &samples);
-        reading_end(&reading);
+        reading_stop(&reading);
         columns_close(&columns);
         columns_stop(&columns);
         print_row(table, way, pages, "once", &once);
@@ -208,7 +208,7 @@ static void measure_percents(const struct bench *bench, struct table *table, int
                 print_percent(table, threads, percents[i], pages, &samples);
                 reading_samples_free(&samples);
         }
-        reading_end(&reading);
+        reading_stop(&reading);
         columns_close(&columns);
         columns_stop(&columns);
 }
