@@ -5,10 +5,13 @@
  * purpose, checksums included, through every subcommand of xac that takes a directory, as root. No tool ends by a
  * signal, takes 1 GiB or ten seconds, or touches what lies outside (crafted_ground.h).
  *
- *      crafted [--seconds N] [--directories N] [--jobs N] [--keep-going] [--verbose] [--xac PROGRAM]
+ *      crafted [--seconds N] [--directories N] [--jobs N] [--keep-going] [--verbose] [--execute] [--xac PROGRAM]
  *      crafted --seed S --directory K         that directory once more
  *
- * Each directory has a number; seed and number repeat it.
+ * Each directory has a number; seed and number repeat it. Each run of xac is a process of its own. To load and link
+ * xac takes as long as most of its subcommands, so that process is a child that calls xac's main(), but for one
+ * directory in EXECUTED (--execute: none). A subcommand that is given only what no change has reached would do what it
+ * did before, and is left out, but for the same directories.
  */
 
 #include <inttypes.h>
@@ -25,7 +28,8 @@
 #include "tests/support/crew.h"
 #include "tests/support/program.h"
 
-enum { SECONDS = 20, CHANGES_MAX = 4, WHAT = 200 };
+/* EXECUTED: of so many directories one meets xac executed as users do, all others call it (crafted_run.h). */
+enum { SECONDS = 20, CHANGES_MAX = 4, WHAT = 200, EXECUTED = 50, JOBS = 2 };
 #define ALL UINT64_MAX
 
 struct tally {
@@ -36,7 +40,7 @@ struct tally {
 
 struct drill {
         uint64_t seed, seconds, directories, jobs, directory;
-        bool keeps_going, is_verbose;
+        bool keeps_going, is_verbose, executes;
         const char *xac;
         uint64_t begun_ns;
         struct tally *tally;
@@ -46,7 +50,9 @@ struct drill {
 /* What one directory was made of. */
 struct crafted {
         uint64_t number;
+        bool executes; /* xac, as users do; and all tools meet it, also those that are given what did not change */
         unsigned changes;
+        const char *where[CHANGES_MAX];
         char what[CHANGES_MAX][WHAT];
 };
 
@@ -57,7 +63,7 @@ struct tool {
         const char *args[CRAFTED_ARGS];
 };
 
-/* A word with a slash at its beginning is a path in the copy. */
+/* A word with a slash at its beginning is a path in the copy. One with "</" is only read, and not copied. */
 static const struct tool tools[] = {
         { false, { "stat", "/env" } },
         { false, { "check", "/env" } },
@@ -73,18 +79,18 @@ static const struct tool tools[] = {
         { false, { "archive", "--check", "/archive" } },
         { false, { "restore", "--check", "/full", "/next" } },
         { false, { "trace", "/trace" } },
-        { true, { "repair", "--from=/full", "/env" } },
+        { true, { "repair", "--from=</full", "/env" } },
         { true, { "scrub", "--force", "/env" } },
         { true, { "recover", "/env" } },
         { true, { "recover", "--force", "--give-up-damaged", "/env" } },
         { true, { "heap", "--force", "/env", "heap" } },
         { true, { "backup", "--force", "/env", "/out" } },
-        { true, { "backup", "--force", "--since=/full", "/env", "/out" } },
-        { true, { "restore", "/full", "/next", "/out" } },
-        { true, { "restore", "--archive=/archive", "/full", "/out" } },
+        { true, { "backup", "--force", "--since=</full", "/env", "/out" } },
+        { true, { "restore", "</full", "</next", "/out" } },
+        { true, { "restore", "--archive=</archive", "</full", "/out" } },
         { true, { "archive", "/env", "/archive" } },
         { true, { "archive", "--keep-since=5", "/archive" } },
-        { true, { "trace", "--perfetto=/out", "/trace" } },
+        { true, { "trace", "--perfetto=/out", "</trace" } },
 };
 
 /* Of a server of a copy of the environment. */
@@ -96,13 +102,20 @@ static const struct tool clients[] = {
         { true, { "get", "--way=pages", "--repeat=2", "/socket", "trees", "numbers" } },
 };
 
-static const char *in_copy(const char *word, const char *copy, char path[GROUND_PATH])
+static bool is_only_read(const char *word, const char *slash)
+{
+        return slash > word && slash[-1] == '<';
+}
+
+static const char *in_copy(const char *word, bool writes, char path[GROUND_PATH])
 {
         const char *slash = strchr(word, '/');
 
         if (!slash)
                 return word;
-        snprintf(path, GROUND_PATH, "%.*s%.3000s%s", (int)(slash - word), word, ground_path(copy), slash);
+        const bool is_read = is_only_read(word, slash);
+        snprintf(path, GROUND_PATH, "%.*s%.3000s%s", (int)(slash - word) - is_read, word,
+                 ground_path(writes && !is_read ? "work" : "crafted"), slash);
         return path;
 }
 
@@ -113,9 +126,22 @@ static void copy_what_it_needs(const struct tool *tool)
         for (int i = 0; i < CRAFTED_ARGS && tool->args[i]; i++) {
                 const char *slash = strchr(tool->args[i], '/');
 
-                if (slash)
+                if (slash && !is_only_read(tool->args[i], slash))
                         ground_copy_entry("crafted", "work", slash + 1);
         }
+}
+
+/* Who is given only what is as it was made has met that before. */
+static bool meets_a_change(const struct tool *tool, const struct crafted *crafted)
+{
+        for (int i = 0; i < CRAFTED_ARGS && tool->args[i]; i++) {
+                const char *slash = strchr(tool->args[i], '/');
+
+                for (unsigned change = 0; slash && change < crafted->changes; change++)
+                        if (strcmp(slash + 1, crafted->where[change]) == 0)
+                                return true;
+        }
+        return crafted->executes;
 }
 
 static void set_args(const struct tool *tool, const char *args[CRAFTED_ARGS + 1])
@@ -123,7 +149,7 @@ static void set_args(const struct tool *tool, const char *args[CRAFTED_ARGS + 1]
         static char paths[CRAFTED_ARGS][GROUND_PATH];
 
         for (int i = 0; i < CRAFTED_ARGS && tool->args[i]; i++)
-                args[i] = in_copy(tool->args[i], tool->writes ? "work" : "crafted", paths[i]);
+                args[i] = in_copy(tool->args[i], tool->writes, paths[i]);
 }
 
 static void run_tool(const struct tool *tool, struct crafted_run *run)
@@ -160,15 +186,23 @@ static void fail(const struct drill *drill, const struct crafted *crafted, const
 
 static void craft(const struct drill *drill, uint64_t number, struct crafted *crafted)
 {
-        static const char *const places[] = { "crafted/env",  "crafted/env",  "crafted/env", "crafted/archive",
-                                              "crafted/full", "crafted/next", "crafted" };
+        static const char *const places[] = { "env", "env", "env", "archive", "full", "next", "trace" };
         struct chance chance = { chance_mix(drill->seed ^ chance_mix(number)) };
 
-        *crafted = (struct crafted){ .number = number, .changes = 1 + (unsigned)chance_below(&chance, CHANGES_MAX) };
+        *crafted = (struct crafted){ .number = number,
+                                     .executes = drill->executes || drill->xac || number % EXECUTED == 0,
+                                     .changes = 1 + (unsigned)chance_below(&chance, CHANGES_MAX) };
+        crafted_execute(crafted->executes);
         ground_copy("template", "crafted");
-        for (unsigned i = 0; i < crafted->changes; i++)
-                crafted_change(places[chance_below(&chance, sizeof(places) / sizeof(places[0]))], &chance,
-                               crafted->what[i], WHAT);
+        for (unsigned i = 0; i < crafted->changes; i++) {
+                const char *where = places[chance_below(&chance, sizeof(places) / sizeof(places[0]))];
+                char directory[WHAT] = "crafted"; /* `trace` is the one file there */
+
+                if (strcmp(where, "trace") != 0)
+                        snprintf(directory, sizeof(directory), "crafted/%s", where);
+                crafted->where[i] = where;
+                crafted_change(directory, &chance, crafted->what[i], WHAT);
+        }
 }
 
 static bool is_over(const struct drill *drill)
@@ -236,10 +270,13 @@ static void try_all(const struct drill *drill, const struct crafted *crafted)
         static struct crafted_run run;
 
         for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]); i++) {
+                if (!meets_a_change(&tools[i], crafted))
+                        continue;
                 run_tool(&tools[i], &run);
                 judge(drill, crafted, &run);
         }
-        serve(drill, crafted);
+        if (meets_a_change(&server, crafted))
+                serve(drill, crafted);
         atomic_fetch_add(&drill->tally->directories, 1);
 }
 
@@ -285,7 +322,8 @@ static void drill_all(int unused, void *drill_)
                 crew_exit(1);
 }
 
-int main(int argc, char **argv)
+int __wrap_main(int argc, char **argv);
+int __wrap_main(int argc, char **argv)
 {
         struct drill drill = { .directory = ALL, .self = argv[0] };
         const struct program_option options[] = {
@@ -295,6 +333,7 @@ int main(int argc, char **argv)
                 { "directory", .number = &drill.directory },
                 { "keep-going", .flag = &drill.keeps_going },
                 { "verbose", .flag = &drill.is_verbose },
+                { "execute", .flag = &drill.executes },
                 { "xac", .text = &drill.xac },
                 { NULL },
         };
@@ -303,8 +342,8 @@ int main(int argc, char **argv)
         drill.seed = chance_seed();
         if (!drill.seconds && !drill.directories)
                 drill.seconds = SECONDS;
-        if (drill.jobs == 0)
-                drill.jobs = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+        if (drill.jobs == 0) /* some tools wait for most of their time */
+                drill.jobs = JOBS * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
         if (drill.directory != ALL)
                 drill.jobs = 1;
         drill.tally = crew_shared(sizeof(*drill.tally));

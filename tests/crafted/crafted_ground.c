@@ -26,7 +26,7 @@
 
 #define SECRET "what lies beside"
 
-enum { PAGES = 24, PAGE = 4096, COMMITS = 40, BLOCK = 65536, RECORDS = 300, LONG = 9000, OBJECTS = 40 };
+enum { PAGES = 8, PAGE = 4096, COMMITS = 40, BLOCK = 65536, RECORDS = 300, LONG = 9000, OBJECTS = 40 };
 
 static char ground[GROUND_PATH];
 

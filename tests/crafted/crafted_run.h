@@ -7,6 +7,7 @@
  * with 1 GiB of memory at most.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,9 @@ struct crafted_run {
 };
 
 void crafted_choose(const char *path);
+/* Is the program executed, or called in a child of this process, which has it loaded and linked? At first it is
+ * executed. */
+void crafted_execute(bool on);
 void crafted_run(struct crafted_run *run, const char *const *args);
 /* The same of a server: it is let run until it has made the file, or has ended; and is then told to end. */
 void crafted_begin(struct crafted_run *run, const char *const *args, const char *file);

@@ -20,4 +20,6 @@ check_PROGRAMS += %D%/crafted
         %D%/crafted_ground.h \
         %D%/crafted_run.c \
         %D%/crafted_run.h
-%C%_crafted_LDADD = tests/support/libsupport.la libxactrees-core.la libxacheap-core.la $(UNIT_LIBS)
+%C%_crafted_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=main -Wl,-z,now
+%C%_crafted_DEPENDENCIES = $(tools_xac_xac_OBJECTS) $(tools_xac_xac_DEPENDENCIES) tests/support/libsupport.la
+%C%_crafted_LDADD = $(tools_xac_xac_OBJECTS) libxacsend-core.la tests/support/libsupport.la libxactrees-core.la libxacheap-core.la $(UNIT_LIBS)
