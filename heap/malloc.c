@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* malloc and its kin. */
+/* malloc and its kin, and what is known of an offset. */
 
 #include <errno.h>
 #include <string.h>
@@ -177,4 +177,29 @@ size_t xac_heap_usable_size(xac_heap *heap, const void *object)
         if (object)
                 arena_run(heap->arena, XAC_RDONLY, measure, &request);
         return request.size;
+}
+
+/* ---- what is only said to be an object ---- */
+
+struct looking {
+        struct xac_heap *heap;
+        uint64_t offset, room;
+};
+
+static int look(void *looking_)
+{
+        struct looking *looking = looking_;
+        looking->room = object_room(looking->heap, looking->offset);
+        return looking->room ? 0 : -ENOENT;
+}
+
+int xac_heap_find(xac_heap *heap, uint64_t offset, size_t *size)
+{
+        if (!heap)
+                return -EINVAL;
+        struct looking looking = { heap, offset, 0 };
+        int err = arena_run(heap->arena, XAC_RDONLY, look, &looking);
+        if (!err && size)
+                *size = looking.room;
+        return err;
 }

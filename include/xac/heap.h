@@ -89,6 +89,9 @@ int xac_heap_root_list(xac_heap *heap, int (*each)(void *arg, const xac_heap_roo
 /* Of an address in the heap, from the beginning of the file; and back. NULL is 0. */
 uint64_t xac_heap_offset(const xac_heap *heap, const void *address);
 void *xac_heap_address(const xac_heap *heap, uint64_t offset);
+/* Does an object begin at this offset, which may be any number? *size, unless NULL: as large as it can be used.
+ * -ENOENT: none does. */
+int xac_heap_find(xac_heap *heap, uint64_t offset, size_t *size);
 
 /* ---- care ---- */
 

@@ -118,6 +118,29 @@ static void too_much_is_refused(void)
         close_place(place);
 }
 
+static void an_object_is_found_at_its_offset_alone(void)
+{
+        struct place place = open_place();
+        const size_t sizes[] = { 1, 2033, 10000, 512 * 4096 };
+        const uint64_t nowhere[] = { 0, 1, 4096, 8192, UINT64_C(1) << 40, UINT64_MAX - 4095, UINT64_MAX };
+
+        for (size_t i = 0; i < sizeof(nowhere) / sizeof(nowhere[0]); i++)
+                check_code(xac_heap_find(place.heap, nowhere[i], NULL), -ENOENT);
+        for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+                size_t size = 0;
+                char *object = xac_heap_malloc(place.heap, sizes[i]);
+                const uint64_t offset = xac_heap_offset(place.heap, object);
+                check_ok(xac_heap_find(place.heap, offset, &size));
+                check_equal(size, xac_heap_usable_size(place.heap, object));
+                for (uint64_t at = 1; at <= size; at += at < 64 ? 1 : 4096 - at % 4096)
+                        check_code(xac_heap_find(place.heap, offset + at, NULL), -ENOENT);
+                xac_heap_free(place.heap, object);
+                check_code(xac_heap_find(place.heap, offset, NULL), -ENOENT);
+        }
+        check_code(xac_heap_find(NULL, 4096, NULL), -EINVAL);
+        close_place(place);
+}
+
 static void without_a_transaction_a_call_is_one(void)
 {
         struct place place = open_place();
@@ -553,6 +576,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 isolated_test(objects_are_as_large_as_asked),
                 isolated_test(too_much_is_refused),
+                isolated_test(an_object_is_found_at_its_offset_alone),
                 isolated_test(without_a_transaction_a_call_is_one),
                 isolated_test(a_realloc_to_nothing_frees),
                 isolated_test(what_is_aborted_never_happened),
