@@ -21,6 +21,8 @@ EXTRA_DIST += \
         %D%/libxac/_send_library.py \
         %D%/libxac/arguments.py \
         %D%/libxac/arrow.py \
+        %D%/libxac/catalog.py \
+        %D%/libxac/columns.py \
         %D%/libxac/constants.py \
         %D%/libxac/ending.py \
         %D%/libxac/environment.py \
@@ -30,6 +32,7 @@ EXTRA_DIST += \
         %D%/libxac/py.typed \
         %D%/libxac/range.py \
         %D%/libxac/snapshot.py \
+        %D%/libxac/table.py \
         %D%/libxac/transaction.py \
         %D%/tests/at_end.py \
         %D%/tests/conftest.py \
@@ -51,6 +54,7 @@ EXTRA_DIST += \
         %D%/tests/test_range.py \
         %D%/tests/test_readme.py \
         %D%/tests/test_snapshots.py \
+        %D%/tests/test_tables.py \
         %D%/tests/test_transactions.py \
         %D%/tests/test_turns.py \
         %D%/tests/trees.py \

@@ -30,9 +30,10 @@ from .errors import (
     SystemFailure,
     Unended,
 )
-from .figures import Backup, Stats
+from .figures import Backup, File, Stats
 from .range import Range
 from .snapshot import Snapshot
+from .table import Table, TableSnapshot
 from .transaction import Transaction
 
 CREATE = Flag.CREATE
@@ -58,6 +59,7 @@ __all__ = [
     "EXCL",
     "Environment",
     "Error",
+    "File",
     "Flag",
     "Forked",
     "Format",
@@ -75,6 +77,8 @@ __all__ = [
     "Stats",
     "SystemFailure",
     "TRACK",
+    "Table",
+    "TableSnapshot",
     "Transaction",
     "Unended",
     "VOLATILE",

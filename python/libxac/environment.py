@@ -12,7 +12,7 @@ import os
 import random
 import time
 import weakref
-from typing import Any, Callable, Optional, Sequence, TypeVar, Union, overload
+from typing import Any, Callable, List, Optional, Sequence, TypeVar, Union, overload
 
 import numpy.typing as npt
 
@@ -21,8 +21,9 @@ from .arguments import Name, flags_of, name_of, number_of
 from .constants import Code, Flag
 from .ending import Handle
 from .errors import Conflict, Error, check
-from .figures import Backup, Stats
+from .figures import Backup, File, Stats
 from .snapshot import Snapshot
+from .table import Table, names_of_tables, open_table
 from .transaction import Transaction, is_open_elsewhere, levels_from, undo, undo_what_was_left
 
 _NOT_OPENED = (
@@ -265,6 +266,24 @@ class Environment:
             return os.stat(os.path.join(os.fsencode(self._directory), name)).st_size
         except OSError as error:
             raise memory.error_of_file(error.errno, name) from None
+
+    def files(self) -> List[File]:
+        """The data files: their names and sizes. They can neither be removed nor renamed."""
+        self._open_handle()
+        with os.scandir(self._directory) as entries:
+            there = [entry for entry in entries if memory.is_of_a_file(os.fsencode(entry.name))]
+            files = [File(entry.name, entry.stat().st_size) for entry in there if entry.is_file(follow_symlinks=False)]
+        return sorted(files)
+
+    def table(self, name: str, schema: Any = None) -> Table:
+        """A table: columns of the same length, of which the environment keeps names, types and the number of rows.
+        schema: {name: dtype}, or what numpy takes for a structured type. With one the table is made if it is not there,
+        and must be like that if it is: a ValueError names the column that differs."""
+        return open_table(self, name, schema)
+
+    def tables(self) -> List[str]:
+        """The names of all tables."""
+        return names_of_tables(self)
 
     def snapshot(self, durable: bool = False, at: Optional[int] = None) -> Snapshot:
         """The environment as of its newest commit; durable: as of the newest on disk; at: as of the commit of a

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What Environment.stat() and Environment.backup() return, in the order of the library's structures."""
+"""What stat(), backup() and the like return. Stats and Backup are in the order of the library's structures."""
 
 from typing import NamedTuple
 
@@ -37,3 +37,10 @@ class Backup(NamedTuple):
     pages: int
     pages_copied: int
     bytes_copied: int
+
+
+class File(NamedTuple):
+    """A data file of an environment."""
+
+    name: str
+    size: int  # bytes

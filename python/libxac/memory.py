@@ -63,7 +63,7 @@ def checked_offset(offset, dtype):
     return offset
 
 
-def _is_of_a_file(name):
+def is_of_a_file(name):
     return name not in (b"", b".", b"..") and b"/" not in name and not name.startswith(b"xac.")
 
 
@@ -74,7 +74,7 @@ def error_of_file(number, name, invalid=None):
     if number == errno.ECHILD:
         return error_of(Code.FORKED)
     if number == errno.EINVAL:
-        return error_of(-number, file, invalid if _is_of_a_file(name) else _NO_NAME)
+        return error_of(-number, file, invalid if is_of_a_file(name) else _NO_NAME)
     if number == errno.ENOENT:
         return error_of(-number, file, _NO_FILE)
     return error_of(-number, file)
@@ -95,4 +95,9 @@ def bytes_of(array):
         raise TypeError(f"array: an array of numpy, not {type(array).__name__}")
     if not array.flags.c_contiguous:
         raise ValueError("the array has gaps")
-    return array.ctypes.data, array.nbytes
+    return address_of(array), array.nbytes
+
+
+def address_of(array):
+    """array.ctypes.data imports something, which cannot be done any more when the interpreter ends."""
+    return array.__array_interface__["data"][0]

@@ -27,7 +27,7 @@ try:
 except ImportError:
     pyarrow = None
 
-MISUSE = (TypeError, ValueError, OSError, libxac.Error)
+MISUSE = (TypeError, ValueError, KeyError, OSError, libxac.Error)
 
 
 def in_child(function, *arguments):
@@ -187,7 +187,7 @@ def names(error, argument):
     """Codes of the library other than EINVAL say what is wrong by themselves."""
     if getattr(error, "code", -errno.EINVAL) != -errno.EINVAL:
         return True
-    text = getattr(error, "strerror", None) or str(error)
+    text = getattr(error, "strerror", None) or str(error.args[0])
     return text.startswith((f"{argument}: ", BEGINNINGS.get(argument, f"{argument}: ")))
 
 

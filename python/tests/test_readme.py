@@ -36,11 +36,19 @@ def text_of_readme():
     return text[text.index("## Writing") :]
 
 
-def check_shop(path, pieces):
+def check_shop(path, pieces, others_sold=0):
     price, stock = np.fromfile(path / "price"), np.fromfile(path / "stock", "i4")
     assert (price[:1000] == 9.5).all()
-    assert stock[7] == pieces and stock[:1000].sum() == 20 * 999 + pieces
+    assert stock[7] == pieces and stock[:1000].sum() == 20 * 999 + pieces - others_sold
     check_files(path)
+
+
+def check_contents(path):
+    """Of the table."""
+    assert np.fromfile(path / "orders.pieces", "i4")[:3].tolist() == [3, 5, 1]
+    assert np.fromfile(path / "orders.region", "S8")[:3].tolist() == [b"north", b"south", b"north"]
+    catalog = (path / "libxac.tables").read_bytes()
+    assert catalog[:8] == b"xactable" and struct.unpack("<Q", catalog[65536 : 65536 + 8]) == (3,)
 
 
 def test_code_of_readme(tmp_path, trades):
@@ -53,7 +61,8 @@ def test_code_of_readme(tmp_path, trades):
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=leeway(60), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout == printed and not done.stderr
-    check_shop(tmp_path / "shop.xac", 7)
+    check_shop(tmp_path / "shop.xac", 7, 8)
+    check_contents(tmp_path / "shop.xac")
 
 
 FIRST_BLOCKS = """

@@ -86,3 +86,10 @@ def leave_open(path):
     counts = env.array("counts", "i8", 16)
     with env.transaction():
         counts[0] += 1
+
+
+def append_orders(env, first, count):
+    orders = env.table("orders")
+    for number in range(first, first + count):
+        orders.append({"number": [number], "price": [number / 2], "region": [b"north"]})
+    return count
