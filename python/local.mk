@@ -19,6 +19,7 @@ EXTRA_DIST += \
         %D%/libxac/__init__.py \
         %D%/libxac/_library.py \
         %D%/libxac/_send_library.py \
+        %D%/libxac/_trees_library.py \
         %D%/libxac/arguments.py \
         %D%/libxac/arrow.py \
         %D%/libxac/catalog.py \
@@ -29,11 +30,13 @@ EXTRA_DIST += \
         %D%/libxac/errors.py \
         %D%/libxac/figures.py \
         %D%/libxac/memory.py \
+        %D%/libxac/parts.py \
         %D%/libxac/py.typed \
         %D%/libxac/range.py \
         %D%/libxac/snapshot.py \
         %D%/libxac/table.py \
         %D%/libxac/transaction.py \
+        %D%/libxac/trees.py \
         %D%/tests/at_end.py \
         %D%/tests/conftest.py \
         %D%/tests/leeway.py \
@@ -56,6 +59,7 @@ EXTRA_DIST += \
         %D%/tests/test_snapshots.py \
         %D%/tests/test_tables.py \
         %D%/tests/test_transactions.py \
+        %D%/tests/test_trees.py \
         %D%/tests/test_turns.py \
         %D%/tests/trees.py \
         %D%/tests/writers.py

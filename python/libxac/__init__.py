@@ -35,6 +35,7 @@ from .range import Range
 from .snapshot import Snapshot
 from .table import Table, TableSnapshot
 from .transaction import Transaction
+from .trees import Tree
 
 CREATE = Flag.CREATE
 EXCL = Flag.EXCL
@@ -80,6 +81,7 @@ __all__ = [
     "Table",
     "TableSnapshot",
     "Transaction",
+    "Tree",
     "Unended",
     "VOLATILE",
     "library_path",

@@ -9,8 +9,10 @@ import os
 from typing import Union
 
 Name = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]  # of a directory, or of a file in an environment
+Key = Union[bytes, bytearray, memoryview, int]  # a number: the 8 bytes that are in the order of the numbers
 
 _FLAG_BITS = 31
+_KEY_BYTES_MAX = 1024
 
 
 def name_of(value, argument):
@@ -36,6 +38,17 @@ def number_of(value, argument, bits=64, index=operator.index):  # names of other
 
 def flags_of(value):
     return number_of(value, "flags", _FLAG_BITS)
+
+
+def key_of(key, argument, bytes_max=_KEY_BYTES_MAX):
+    """Of a record, as bytes."""
+    if isinstance(key, str):
+        raise TypeError(f"{argument}: {key!r} is a text; keys are bytes, or numbers: encode it as the tree has it")
+    if not isinstance(key, (bytes, bytearray, memoryview)):
+        return number_of(key, argument).to_bytes(8, "big")
+    if memoryview(key).nbytes > bytes_max:
+        raise ValueError(f"{argument}: keys have up to {bytes_max} bytes, and not {memoryview(key).nbytes}")
+    return bytes(key)
 
 
 class NotPickled:

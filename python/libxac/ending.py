@@ -146,12 +146,18 @@ class _Threads:
         return False
 
 
+def _at_end(close, of=getattr):
+    """Some things are closed in another way then."""
+    return of(close, "at_end", close)
+
+
 class _Last:
     """Closes what is open when it is given up itself."""
 
     def __init__(self):
         self.open, self.tell, self.tell_of, self.threads = _open, tell, tell_of, _Threads()
         self.close_snapshot = _library.xac_snapshot_close
+        self.newest, self.way = max, _at_end
 
     def __call__(self):
         """After os.fork(): nothing."""
@@ -165,13 +171,14 @@ class _Last:
         for path in staying:
             self.tell(path, "stays open at the end: a thread is there that may read it; the next to open it goes on")
         while self.open:
-            _, (close, address, path, handle) = self.open.popitem()  # a snapshot comes before its environment
+            # Snapshots, and what other libraries have open, come before their environment.
+            close, address, path, handle = self.open.pop(self.newest(self.open))
             if path in staying:
                 continue
             handle = handle()
             if handle is not None:
                 handle.address = None
-            self.tell_of(path, close(address))
+            self.tell_of(path, self.way(close)(address))
 
 
 os.register_at_fork(after_in_child=_Last())  # nobody else has it; of all callbacks these are given up last

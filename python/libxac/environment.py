@@ -22,16 +22,18 @@ from .constants import Code, Flag
 from .ending import Handle
 from .errors import Conflict, Error, check
 from .figures import Backup, File, Stats
+from .parts import Parts
 from .snapshot import Snapshot
 from .table import Table, names_of_tables, open_table
 from .transaction import Transaction, is_open_elsewhere, levels_from, undo, undo_what_was_left
+from .trees import Tree, names_of_trees
 
 _NOT_OPENED = (
     "flags or options: not valid, not valid together, or VOLATILE or RDONLY unlike those who have the environment open "
     "(xac_open(3) has all reasons)"
 )
 _TURN_SECONDS = 0.001
-_TURNS = 1000  # that a close waits for the calls of other threads
+_TURNS = 1000  # that a close waits for the calls of other threads, and for the end of those that had parts
 Result = TypeVar("Result")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -63,6 +65,7 @@ class _Handle(Handle):
         super().__init__(*arguments)
         self.lease = _Lease()  # None: somebody is closing it
         self.threads = {}  # those that have begun transactions by it: weak references to their levels
+        self.parts = Parts()  # what other libraries have open in it
 
     def lend(self):
         """The lease. Waits while somebody tries to close."""
@@ -92,7 +95,9 @@ class _Handle(Handle):
                     if is_open_elsewhere(self):  # the library knows only if this is the last who has it open
                         break
                     done.extend(map(self._close, (self.address,)))  # one operation for the interpreter
-                    break
+                    if done[0] != -errno.EBUSY or not self.parts.is_a_thread_ending():
+                        break
+                    done.clear()
                 time.sleep(_TURN_SECONDS)
         finally:
             if done and done[0] != -errno.EBUSY:
@@ -154,19 +159,25 @@ class Environment:
     def close(self) -> None:
         """Leaves it. Arrays of array() must not be touched any more; those of snapshots may. Closed for good when its
         last snapshot, and arrays on it, are gone. Of an environment that is closed already: does nothing. An OSError
-        of EBUSY: another thread is in a transaction, or in a call that takes long; nothing was done."""
+        of EBUSY: another thread is in a transaction, or in a call that takes long, or has a tree open, or
+        this one has and is in a transaction; nothing was done."""
         handle, self._handle = self._handle, None
         if handle is None or not handle.is_ours_to_close():
             return
         address = handle.address
         try:
             levels = levels_from(handle)
+            if not _library.xac_txn_id(address):
+                handle.parts.close_those_of_this_thread()
             code = handle.close()
         finally:
             if handle.address is not None:  # nothing was done
                 handle.note()
                 self._handle = handle
-        check(code if handle.address is not None else undo(levels, code, address), self.path)
+        if handle.address is None:
+            code = undo(levels, code, address)
+            handle.parts.close_those_of_this_thread()  # in a transaction it was too early
+        check(code, self.path)
 
     def __enter__(self) -> Environment:
         return self
@@ -284,6 +295,30 @@ class Environment:
     def tables(self) -> List[str]:
         """The names of all tables."""
         return names_of_tables(self)
+
+    def btree(
+        self, file: Name, tree: Optional[Name] = None, create: bool = True, value_bytes: Optional[int] = None
+    ) -> Tree:
+        """A B+-tree, which has its records in the order of their keys; bptree_open(3). A file holds any number of trees;
+        without a name it is that of the file. The tree is made if it is not there, unless create is false. value_bytes:
+        keys have 8 bytes, and values so many (up to 256), which is faster. Needs libxactrees."""
+        return Tree(self, "bptree", file, tree, create, value_bytes)
+
+    def cobtree(
+        self, file: Name, tree: Optional[Name] = None, create: bool = True, value_bytes: Optional[int] = None
+    ) -> Tree:
+        """A cache-oblivious B-tree, for much scanning; cobtree_open(3). Else as btree()."""
+        return Tree(self, "cobtree", file, tree, create, value_bytes)
+
+    def hash(
+        self, file: Name, tree: Optional[Name] = None, create: bool = True, value_bytes: Optional[int] = None
+    ) -> Tree:
+        """A hash table, for looking up whole keys; ehash_open(3). It has no order, and no range(). Else as btree()."""
+        return Tree(self, "ehash", file, tree, create, value_bytes)
+
+    def trees(self, file: Name) -> List[str]:
+        """The names of all trees and hash tables in a file."""
+        return names_of_trees(self, file)
 
     def snapshot(self, durable: bool = False, at: Optional[int] = None) -> Snapshot:
         """The environment as of its newest commit; durable: as of the newest on disk; at: as of the commit of a

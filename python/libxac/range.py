@@ -15,22 +15,19 @@ import socket
 import threading
 import time
 import weakref
-from typing import Any, Iterator, Optional, Union
+from typing import Any, Iterator, Optional
 
 import numpy as np
 import numpy.typing as npt
 
 from . import memory
-from .arguments import Name, NotPickled, name_of, number_of
+from .arguments import Key, Name, NotPickled, key_of, name_of, number_of
 from .constants import Way
 from .errors import Error, check, error_of
-
-Key = Union[bytes, bytearray, memoryview, int, None]
 
 _CHUNK_BYTES = 1 << 17  # that are read at once
 _CHUNK_RECORDS = 256  # that an iteration takes at once
 _ENOUGH_BYTES = 1024  # that end a silence
-_KEY_BYTES_MAX = 1024
 
 
 class _Received(NotPickled):
@@ -115,8 +112,8 @@ class Range(NotPickled):
         address: Name,
         file: Name,
         tree: Name,
-        start: Key = None,
-        stop: Key = None,
+        start: Optional[Key] = None,
+        stop: Optional[Key] = None,
         *,
         max_records: int = 0,
         max_bytes: int = 0,
@@ -141,7 +138,7 @@ class Range(NotPickled):
             way=_checked_way(way),
         )
         for name, argument, key in (("from", "start", start), ("to", "stop", stop)):
-            key = _bytes_of(key, argument)
+            key = None if key is None else key_of(key, argument)
             setattr(self._request, name, key)
             setattr(self._request, f"{name}_len", len(key or b""))
         self._lock = threading.Lock()
@@ -291,18 +288,6 @@ def _checked_way(way):
     if not isinstance(way, str) or way not in ways:
         raise ValueError(f"way: {way!r}; there are {', '.join(ways)}")
     return ways[way]
-
-
-def _bytes_of(key, argument):
-    if key is None:
-        return None
-    if isinstance(key, str):
-        raise TypeError(f"{argument}: {key!r} is a text; keys are bytes, or numbers: encode it as the tree has it")
-    if not isinstance(key, (bytes, bytearray, memoryview)):
-        return number_of(key, argument).to_bytes(8, "big")
-    if memoryview(key).nbytes > _KEY_BYTES_MAX:
-        raise ValueError(f"{argument}: keys have up to {_KEY_BYTES_MAX} bytes, and not {memoryview(key).nbytes}")
-    return bytes(key)
 
 
 def _checked_timeout(seconds):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import libxac
-from libxac import Code, Flag, _library, _send_library
+from libxac import Code, Flag, _library, _send_library, _trees_library
 from libxac.constants import Way
 
 from conftest import BUILD, TREE
@@ -83,6 +83,7 @@ def test_ways_are_those_of_the_header():
     [
         ("xac_send_request", "send.h", _send_library.Request),
         ("bptree_record", "bptree.h", _send_library.Record),
+        ("bptree_record", "bptree.h", _trees_library.Record),
     ],
 )
 def test_structures_of_sending_are_those_of_the_header(name, file, structure):
@@ -98,6 +99,7 @@ def test_structures_of_sending_are_those_of_the_header(name, file, structure):
     [
         ("xac.h", {**_library._PROTOTYPES, **_library._PROTOTYPES_WITH_ERRNO}),
         ("send.h", _send_library._PROTOTYPES),
+        ("page_arena.h bptree.h cobtree.h ehash.h", _trees_library._PROTOTYPES),
     ],
 )
 def test_prototypes_are_of_functions_in_the_header(file, prototypes):
@@ -109,10 +111,27 @@ def test_prototypes_are_of_functions_in_the_header(file, prototypes):
         assert len(found.group(1).replace("void", "").split(",")) == max(len(arguments), 1), name
 
 
+def test_structures_of_trees_are_those_of_the_header():
+    options = re.search(r"typedef struct bptree_options \{(.*?)\} bptree_options;", header("bptree.h"), re.S).group(1)
+    assert re.findall(r"(\w+);", options) == [name for name, _ in _trees_library.Options._fields_]
+    for file in ("bptree.h", "cobtree.h", "ehash.h"):
+        kind = file[:-2]
+        stats = re.search(r"typedef struct %s_stats \{(.*?)\} %s_stats;" % (kind, kind), header(file), re.S).group(1)
+        figures = re.findall(r"\w+(?=[,;])", re.sub(r"/\*.*?\*/", "", stats, flags=re.S))
+        assert figures[0] == "records" and len(figures) <= _trees_library.STATS_FIELDS
+        for name in ("CREATE", "NOOVERWRITE"):
+            value = re.search(r"BPTREE_%s = (\d+)" % name, header("bptree.h")).group(1)
+            assert int(value) == getattr(_trees_library, name) and f"BPTREE_{name}" in header(file)
+    assert "BPTREE_GE, " in header("bptree.h") and _trees_library.GE == 0 and _trees_library.LE == 1
+    assert f"PAGE_ARENA_DECLARED = {_trees_library.DECLARED} " in header("page_arena.h")
+
+
 def test_name_is_that_of_the_built_library():
     if not (BUILD / ".libs" / "libxac.so").exists():
         pytest.skip("nothing has been built here")
-    assert (BUILD / ".libs" / _library.SONAME).exists() and (BUILD / ".libs" / _send_library.SONAME).exists()
+    assert (BUILD / ".libs" / _library.SONAME).exists() and all(
+        (BUILD / ".libs" / library.SONAME).exists() for library in (_send_library, _trees_library)
+    )
 
 
 def test_version_is_that_of_the_library():
@@ -121,7 +140,7 @@ def test_version_is_that_of_the_library():
 
 
 PUBLIC = [libxac.Environment, libxac.Snapshot, libxac.Range, libxac.Transaction]
-PUBLIC += [libxac.Table, libxac.TableSnapshot]
+PUBLIC += [libxac.Table, libxac.TableSnapshot, libxac.Tree]
 
 
 @pytest.mark.parametrize("kind", [*PUBLIC, libxac.Error, libxac.SystemFailure], ids=lambda kind: kind.__name__)

@@ -44,11 +44,14 @@ def check_shop(path, pieces, others_sold=0):
 
 
 def check_contents(path):
-    """Of the table."""
+    """Of the table and the tree."""
     assert np.fromfile(path / "orders.pieces", "i4")[:3].tolist() == [3, 5, 1]
     assert np.fromfile(path / "orders.region", "S8")[:3].tolist() == [b"north", b"south", b"north"]
     catalog = (path / "libxac.tables").read_bytes()
     assert catalog[:8] == b"xactable" and struct.unpack("<Q", catalog[65536 : 65536 + 8]) == (3,)
+    with libxac.Environment(path, libxac.RDONLY) as env:
+        tree = env.btree("customers", create=False)
+        assert dict(tree.items()) == {b"bob": b"south", b"cleo": b"north", b"dora": b"north"}
 
 
 def test_code_of_readme(tmp_path, trades):

@@ -93,3 +93,10 @@ def append_orders(env, first, count):
     for number in range(first, first + count):
         orders.append({"number": [number], "price": [number / 2], "region": [b"north"]})
     return count
+
+
+def put_some(env, first, count):
+    tree = env.btree("trees", "shared")
+    for number in range(first, first + count):
+        tree[number] = b"%d" % number
+    return count
