@@ -17,6 +17,7 @@ EXTRA_DIST += \
         %D%/examples/live_orders.py \
         %D%/examples/live_orders.png \
         %D%/libxac/__init__.py \
+        %D%/libxac/_heap_library.py \
         %D%/libxac/_library.py \
         %D%/libxac/_send_library.py \
         %D%/libxac/_trees_library.py \
@@ -29,6 +30,7 @@ EXTRA_DIST += \
         %D%/libxac/environment.py \
         %D%/libxac/errors.py \
         %D%/libxac/figures.py \
+        %D%/libxac/heap.py \
         %D%/libxac/memory.py \
         %D%/libxac/parts.py \
         %D%/libxac/py.typed \
@@ -48,11 +50,13 @@ EXTRA_DIST += \
         %D%/tests/test_environment.py \
         %D%/tests/test_errors.py \
         %D%/tests/test_handlers.py \
+        %D%/tests/test_heap.py \
         %D%/tests/test_interrupts.py \
         %D%/tests/test_library.py \
         %D%/tests/test_library_threads.py \
         %D%/tests/test_live_orders.py \
         %D%/tests/test_misuses.py \
+        %D%/tests/test_misuses_of_contents.py \
         %D%/tests/test_processes.py \
         %D%/tests/test_range.py \
         %D%/tests/test_readme.py \
@@ -67,7 +71,7 @@ EXTRA_DIST += \
 # PYTHON: which one. PYTEST_OPTIONS: --slow, or some of the tests.
 PYTHON = python3
 PYTEST_OPTIONS =
-check-python: libxac.la libxactrees.la libxacsend.la tools/xac/xac %D%/examples/orders_writer %D%/examples/orders_sum $(SWEEP)
+check-python: libxac.la libxactrees.la libxacheap.la libxacsend.la tools/xac/xac %D%/examples/orders_writer %D%/examples/orders_sum $(SWEEP)
 	@PYTHON='$(PYTHON)' srcdir='$(srcdir)' builddir=. $(TEST_RUN) $(SHELL) $(srcdir)/tools/check-python $(PYTEST_OPTIONS)
 
 .PHONY: check-python

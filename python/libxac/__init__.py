@@ -30,7 +30,8 @@ from .errors import (
     SystemFailure,
     Unended,
 )
-from .figures import Backup, File, Stats
+from .figures import Backup, File, HeapStats, Root, Stats
+from .heap import Heap
 from .range import Range
 from .snapshot import Snapshot
 from .table import Table, TableSnapshot
@@ -65,6 +66,8 @@ __all__ = [
     "Forked",
     "Format",
     "Full",
+    "Heap",
+    "HeapStats",
     "NOSYNC",
     "NoTxn",
     "NoView",
@@ -72,6 +75,7 @@ __all__ = [
     "RDONLY",
     "Range",
     "ReadOnly",
+    "Root",
     "SNAPSHOT",
     "STRICT",
     "Snapshot",

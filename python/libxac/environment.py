@@ -22,6 +22,7 @@ from .constants import Code, Flag
 from .ending import Handle
 from .errors import Conflict, Error, check
 from .figures import Backup, File, Stats
+from .heap import Heap
 from .parts import Parts
 from .snapshot import Snapshot
 from .table import Table, names_of_tables, open_table
@@ -159,7 +160,7 @@ class Environment:
     def close(self) -> None:
         """Leaves it. Arrays of array() must not be touched any more; those of snapshots may. Closed for good when its
         last snapshot, and arrays on it, are gone. Of an environment that is closed already: does nothing. An OSError
-        of EBUSY: another thread is in a transaction, or in a call that takes long, or has a tree open, or
+        of EBUSY: another thread is in a transaction, or in a call that takes long, or has a tree or a heap open, or
         this one has and is in a transaction; nothing was done."""
         handle, self._handle = self._handle, None
         if handle is None or not handle.is_ours_to_close():
@@ -319,6 +320,11 @@ class Environment:
     def trees(self, file: Name) -> List[str]:
         """The names of all trees and hash tables in a file."""
         return names_of_trees(self, file)
+
+    def heap(self, file: Name, create: bool = True) -> Heap:
+        """A heap: objects of any size, as memoryviews. It is made if it is not there, unless create is false. Outside of
+        transactions. Needs libxacheap."""
+        return Heap(self, file, create)
 
     def snapshot(self, durable: bool = False, at: Optional[int] = None) -> Snapshot:
         """The environment as of its newest commit; durable: as of the newest on disk; at: as of the commit of a

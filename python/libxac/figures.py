@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What stat(), backup() and the like return. Stats and Backup are in the order of the library's structures."""
+"""What stat(), backup() and the like return. Stats, Backup and HeapStats are in the order of the library's structures."""
 
 from typing import NamedTuple
 
@@ -44,3 +44,26 @@ class File(NamedTuple):
 
     name: str
     size: int  # bytes
+
+
+class HeapStats(NamedTuple):
+    """Figures of a heap: xac_heap_check(3)."""
+
+    file_bytes: int
+    live_bytes: int
+    live_objects: int
+    slab_bytes: int
+    slab_free: int
+    run_bytes: int
+    free_bytes: int
+    kept_bytes: int
+    roots: int
+
+
+class Root(NamedTuple):
+    """An object of a heap that has a name."""
+
+    name: str
+    offset: int  # of Heap.at()
+    size: int
+    tag: int

@@ -256,6 +256,69 @@ def thread_that_computes_without_a_snapshot(env, array):
     return arrow_on_a_view(env, array)
 
 
+def parts_of(env):
+    """Of what has parts: a tree with an iteration, a heap, a table, each after a call."""
+    tree, heap, table = env.btree("trees"), env.heap("heap"), env.table("table", {"a": "i8"})
+    tree.update({number: b"%d" % number for number in range(100)})
+    table.append({"a": range(100)})
+    records = iter(tree.items())
+    next(records)
+    return tree, records, heap, heap.root("root", 8), table, table["a"], table.snapshot()
+
+
+def parts_that_are_left(env, array):
+    return parts_of(env)
+
+
+def parts_in_a_transaction(env, array):
+    parts = parts_of(env)
+    transaction = begun_by_hand(env, array)
+    parts[0][1] = b"undone"
+    return parts, transaction
+
+
+class UsesParts:
+    def __init__(self, env):
+        self.env, self.parts, self.itself = env, parts_of(env), self
+
+    def __call__(self):
+        tree, records, heap, root, table, _, rows = self.parts
+        next(records)
+        with self.env.transaction():
+            tree[len(tree)] = b"one more"
+            root[0] += 1
+            table.append({"a": [heap.offset(heap.allocate(10)) + len(rows)]})
+
+    def __del__(self):
+        self()
+
+
+def parts_in_a_handler(env, array):
+    uses = UsesParts(env)
+    uses.itself = None
+    atexit.register(uses)
+    return uses
+
+
+def parts_in_a_circle(env, array):
+    return UsesParts(env)
+
+
+def thread_that_has_a_tree(env, array):
+    """Nobody else can close it."""
+
+    def stay():
+        tree = env.btree("trees")
+        tree[1] = b"one"
+        has_begun.set()
+        time.sleep(3600)
+        return tree
+
+    has_begun = threading.Event()
+    threading.Thread(target=stay, daemon=True).start()
+    has_begun.wait()
+
+
 KINDS = [nothing, array_of_snapshot]
 KINDS += [arrow_table, arrow_table_of_closed, arrow_slice, arrow_on_a_view] if pyarrow else []
 KINDS += [generator_in_a_transaction, generator_and_closed, begun_by_hand]
@@ -264,6 +327,7 @@ KINDS += [del_of_a_context, del_of_a_hook, del_of_a_codec, del_of_a_callback, ha
 KINDS += [child_of_fork, exit_in_a_transaction, several_environments]
 KINDS += [thread_that_sleeps, thread_that_has_an_address, thread_in_a_transaction, thread_that_reads]
 KINDS += [thread_that_stays_in_c, thread_that_computes_without_a_snapshot] if pyarrow else []
+KINDS += [parts_that_are_left, parts_in_a_transaction, parts_in_a_handler, parts_in_a_circle, thread_that_has_a_tree]
 WITH_A_LOG = KINDS[2:4]
 
 

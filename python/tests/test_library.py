@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import libxac
-from libxac import Code, Flag, _library, _send_library, _trees_library
+from libxac import Code, Flag, _heap_library, _library, _send_library, _trees_library
 from libxac.constants import Way
 
 from conftest import BUILD, TREE
@@ -99,6 +99,7 @@ def test_structures_of_sending_are_those_of_the_header(name, file, structure):
     [
         ("xac.h", {**_library._PROTOTYPES, **_library._PROTOTYPES_WITH_ERRNO}),
         ("send.h", _send_library._PROTOTYPES),
+        ("heap.h", {**_heap_library._PROTOTYPES, **_heap_library._PROTOTYPES_WITH_ERRNO}),
         ("page_arena.h bptree.h cobtree.h ehash.h", _trees_library._PROTOTYPES),
     ],
 )
@@ -111,7 +112,12 @@ def test_prototypes_are_of_functions_in_the_header(file, prototypes):
         assert len(found.group(1).replace("void", "").split(",")) == max(len(arguments), 1), name
 
 
-def test_structures_of_trees_are_those_of_the_header():
+def test_structures_of_trees_and_heaps_are_those_of_the_header():
+    stats = re.search(r"typedef struct xac_heap_stats \{(.*?)\} xac_heap_stats;", header("heap.h"), re.S).group(1)
+    assert re.findall(r"uint64_t (\w+)", stats) == [name for name, _ in _heap_library.Stats._fields_]
+    root = re.search(r"typedef struct xac_heap_root \{(.*?)\} xac_heap_root;", header("heap.h"), re.S).group(1)
+    assert re.findall(r"(\w+)(?:\[.*\])?;", root) == [name for name, _ in _heap_library.Root._fields_]
+    assert f"XAC_HEAP_NAME_MAX = {_heap_library.NAME_MAX} " in header("heap.h")
     options = re.search(r"typedef struct bptree_options \{(.*?)\} bptree_options;", header("bptree.h"), re.S).group(1)
     assert re.findall(r"(\w+);", options) == [name for name, _ in _trees_library.Options._fields_]
     for file in ("bptree.h", "cobtree.h", "ehash.h"):
@@ -130,7 +136,7 @@ def test_name_is_that_of_the_built_library():
     if not (BUILD / ".libs" / "libxac.so").exists():
         pytest.skip("nothing has been built here")
     assert (BUILD / ".libs" / _library.SONAME).exists() and all(
-        (BUILD / ".libs" / library.SONAME).exists() for library in (_send_library, _trees_library)
+        (BUILD / ".libs" / library.SONAME).exists() for library in (_send_library, _trees_library, _heap_library)
     )
 
 
@@ -140,7 +146,7 @@ def test_version_is_that_of_the_library():
 
 
 PUBLIC = [libxac.Environment, libxac.Snapshot, libxac.Range, libxac.Transaction]
-PUBLIC += [libxac.Table, libxac.TableSnapshot, libxac.Tree]
+PUBLIC += [libxac.Table, libxac.TableSnapshot, libxac.Tree, libxac.Heap]
 
 
 @pytest.mark.parametrize("kind", [*PUBLIC, libxac.Error, libxac.SystemFailure], ids=lambda kind: kind.__name__)

@@ -44,7 +44,7 @@ def check_shop(path, pieces, others_sold=0):
 
 
 def check_contents(path):
-    """Of the table and the tree."""
+    """Of the table, the tree and the heap."""
     assert np.fromfile(path / "orders.pieces", "i4")[:3].tolist() == [3, 5, 1]
     assert np.fromfile(path / "orders.region", "S8")[:3].tolist() == [b"north", b"south", b"north"]
     catalog = (path / "libxac.tables").read_bytes()
@@ -52,6 +52,7 @@ def check_contents(path):
     with libxac.Environment(path, libxac.RDONLY) as env:
         tree = env.btree("customers", create=False)
         assert dict(tree.items()) == {b"bob": b"south", b"cleo": b"north", b"dora": b"north"}
+        assert env.heap("notes", create=False).check().live_objects == 3
 
 
 def test_code_of_readme(tmp_path, trades):

@@ -100,3 +100,9 @@ def put_some(env, first, count):
     for number in range(first, first + count):
         tree[number] = b"%d" % number
     return count
+
+
+def read_block(env, offset):
+    heap = env.heap("heap")
+    with env.transaction(libxac.RDONLY):
+        return bytes(heap.at(offset)[:5])
