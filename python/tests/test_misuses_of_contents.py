@@ -3,9 +3,6 @@
 states in which it may wrongly be called."""
 
 import concurrent.futures
-import copy
-import os
-import pickle
 
 import numpy as np
 import pytest

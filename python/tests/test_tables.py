@@ -345,7 +345,8 @@ int main(void)
 {
         static struct table table[2];
         while (fread(table, sizeof(table[0]), 1, stdin) == 1) {
-                printf("%%.8s %%u %%u %%s %%lu\\n", table->magic, table->version, table->state, table->name, (long)table->rows);
+                printf("%%.8s %%u %%u ", table->magic, table->version, table->state);
+                printf("%%s %%lu\\n", table->name, (long)table->rows);
                 for (size_t i = 0; i < table->columns; i++)
                         printf("%%s %%s %%s\\n", table->column[i].name, table->column[i].dtype, table->column[i].file);
         }

@@ -110,7 +110,8 @@ def test_ranges(env, ordered, inside):
 
 
 def test_values_of_any_length(env, tree):
-    values = {b"%d" % size: bytes(range(256)) * (size // 256) + b"x" * (size % 256) for size in (0, 511, 512, 513, 3000, 70000)}
+    sizes = (0, 511, 512, 513, 3000, 70000)
+    values = {b"%d" % size: bytes(range(256)) * (size // 256) + b"x" * (size % 256) for size in sizes}
     tree.update(values)
     check_same(tree, values)
     with env.transaction():
