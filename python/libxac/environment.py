@@ -215,6 +215,11 @@ class Environment:
                 asked += transaction.was_undone
                 _pause(asked)
 
+    def _join(self, body, *args):
+        """run(), but part of the transaction that is open, without a level of its own: a level takes page faults. For a
+        body that has changed nothing that counts when it fails."""
+        return body(*args) if self.in_transaction() else self.run(body, *args)
+
     @overload
     def transactional(self, function: Function, *, flags: int = 0) -> Function: ...
 

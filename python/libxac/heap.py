@@ -114,7 +114,7 @@ class Heap(NotPickled):
 
     def _run(self, body, *arguments):
         """In a transaction: body(heap, *arguments)."""
-        return self._env.run(body, self._opened(), *arguments)
+        return self._env._join(body, self._opened(), *arguments)
 
     def _checked(self, code, heap, accepted=()):
         if code == -errno.ECANCELED:

@@ -16,6 +16,8 @@ from .constants import Code
 from .ending import Handle, tell
 from .errors import error_of
 
+_process, _thread = os.getpid, threading.get_ident  # of the caller
+
 
 class _Closer:
     """Closes, in the thread that it was made in; any other, or a child of fork(), leaves it."""
@@ -57,16 +59,24 @@ class Part(Handle):
 
     def call(self, function, *arguments):
         """Of what is open, function(address, ...)."""
-        return self.env.call(self._call, function, arguments)
+        env = self.env
+        lease = env.lease or env.lend()
+        try:
+            return function(self.checked_address(), *arguments)
+        finally:
+            lease = None  # noqa: F841
 
-    def _call(self, env, function, arguments):
-        if self.process != os.getpid():
+    def checked_address(self):
+        """For a call by the thread that opened it, who has the lease."""
+        if self.process != _process():
             raise error_of(Code.FORKED)
-        if self.thread != threading.get_ident():
+        if self.thread != _thread():
             raise RuntimeError("it belongs to the thread that opened it")
+        if self.env.address is None:
+            self.env.refuse()
         if self.address is None:
             raise ValueError("it is closed")
-        return function(self.address, *arguments)
+        return self.address
 
     def close(self):
         if self.is_ours_to_close():

@@ -90,9 +90,10 @@ class Table(NotPickled):
         the order of the columns. A transaction of its own, or part of the one that is open. Who appends at the same time
         is a conflict: it runs again, as Environment.run() does."""
         columns, count = columns_of(rows, self._entry.schema)
-        return self._env.run(self._append, columns, count)
+        return self._env._join(self._append, columns, count)
 
     def _append(self, columns, count):
+        """What was written of them counts when their number has changed."""
         slots = self._slots()
         begin = int(slots["rows"][self._entry.slot])
         for name, column in columns.items():

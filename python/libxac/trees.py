@@ -24,7 +24,8 @@ else:
 
 Value = Union[bytes, bytearray, memoryview]
 
-_VALUE_BYTES = 512  # a guess
+_Buffer = ctypes.c_char * 512  # for most values
+_string_at = ctypes.string_at
 _VALUE_BYTES_MAX = 1 << 30
 _NAME_BYTES_MAX = 255
 _FIXED_VALUE_BYTES_MAX = 256
@@ -233,13 +234,12 @@ class Tree(NotPickled, MutableMapping[bytes, bytes]):
 
     def _get(self, key):
         """None: there is no such record."""
-        room, byte_len = _VALUE_BYTES, ctypes.c_size_t()
+        value, byte_len = _Buffer(), ctypes.c_size_t()
         while True:
-            value = ctypes.create_string_buffer(room)
-            code = self._call(self._kind.get, key, len(key), value, room, ctypes.byref(byte_len))
+            code = self._call(self._kind.get, key, len(key), value, len(value), byte_len)
             if code != -errno.ERANGE:
-                return None if code else ctypes.string_at(value, byte_len.value)
-            room = byte_len.value
+                return None if code else _string_at(value, byte_len.value)
+            value = ctypes.create_string_buffer(byte_len.value)
 
     def __getitem__(self, key: Key) -> bytes:
         value = self._get(self._bytes_of_key(key))
@@ -314,45 +314,50 @@ class Tree(NotPickled, MutableMapping[bytes, bytes]):
         if stop == b"":
             return
         undo_what_was_left()
-        cursor = _Cursor(self._opened())
+        cursor, record = _Cursor(self._opened()), self._library.Record()
         kind = self._kind
         step = kind.cursor_previous if reverse else kind.cursor_next
-        code = self._place(cursor, stop, True) if reverse else self._place(cursor, start, False)
+        found = self._seek(cursor, record, stop if reverse else start, reverse, with_values)
         try:
-            while code != -errno.ENOENT:
-                key, value = self._record(cursor, with_values)
+            while found is not None:
+                key, value = found
                 if (reverse and start is not None and key < start) or (not reverse and stop is not None and key >= stop):
                     return
-                if value is not None:
+                if value is None and with_values:  # outside of transactions a cursor has none
+                    value = self._get(key)
+                if value is not None or not with_values:
                     yield key, value
-                code = self._move(cursor, step)
+                found = self._move(cursor, record, with_values, step)
         finally:
             cursor.close()
 
-    def _move(self, cursor, function, *arguments):
-        undo_what_was_left()
-        return self._checked(cursor.call(function, *arguments), cursor)
-
-    def _place(self, cursor, key, reverse):
+    def _seek(self, cursor, record, key, reverse, with_value):
+        """The first record, or the last one; of those from the key on, or before it."""
         kind = self._kind
         if key is None:
-            return self._move(cursor, kind.cursor_last if reverse else kind.cursor_first)
-        code = self._move(cursor, kind.cursor_seek, key, len(key), self._library.LE if reverse else self._library.GE)
-        if code or not reverse or self._record(cursor, False)[0] != key:
-            return code
-        return self._move(cursor, kind.cursor_previous)
+            return self._move(cursor, record, with_value, kind.cursor_last if reverse else kind.cursor_first)
+        how = self._library.LE if reverse else self._library.GE
+        found = self._move(cursor, record, with_value, kind.cursor_seek, key, len(key), how)
+        if found is None or not reverse or found[0] != key:
+            return found
+        return self._move(cursor, record, with_value, kind.cursor_previous)
 
-    def _record(self, cursor, with_value):
-        """(key, value) that the cursor stands on. Outside of transactions it has no value, and the record may be gone by
-        now: None."""
-        record = self._library.Record()
-        self._move(cursor, self._kind.cursor_record, ctypes.byref(record))
-        key = ctypes.string_at(record.key, record.key_len)
-        if not with_value:
-            return key, b""
-        if record.value:
-            return key, ctypes.string_at(record.value, record.value_len)
-        return key, self._get(key)
+    def _move(self, cursor, record, with_value, function, *arguments):
+        """(key, value) of the record that the cursor stands on then. The value is None if it is not at hand; instead of
+        both: there is no more."""
+        undo_what_was_left()
+        found = cursor.call(self._moved, record, with_value, function, arguments)
+        if isinstance(found, int):
+            self._checked(found, cursor)
+            return None
+        return found
+
+    def _moved(self, cursor, record, with_value, function, arguments):
+        code = function(cursor, *arguments) or self._kind.cursor_record(cursor, record)
+        if code:
+            return code
+        key = _string_at(record.key, record.key_len)
+        return key, _string_at(record.value, record.value_len) if with_value and record.value else None
 
     # ---- several calls as one transaction ----
 
@@ -360,7 +365,7 @@ class Tree(NotPickled, MutableMapping[bytes, bytes]):
         """Takes the record out, and returns its value."""
         if len(default) > 1:
             raise TypeError("pop() takes a key and a default")
-        value = self._env.run(self._pop, self._bytes_of_key(key))
+        value = self._env._join(self._pop, self._bytes_of_key(key))
         if value is None and not default:
             raise KeyError(key)
         return default[0] if value is None else value
@@ -373,7 +378,7 @@ class Tree(NotPickled, MutableMapping[bytes, bytes]):
 
     def popitem(self) -> Tuple[bytes, bytes]:
         """Takes the first record out."""
-        item = self._env.run(self._pop_first)
+        item = self._env._join(self._pop_first)
         if item is None:
             raise KeyError("there are no records")
         return item
@@ -387,7 +392,7 @@ class Tree(NotPickled, MutableMapping[bytes, bytes]):
     def setdefault(self, key: Key, default: Value = b"") -> bytes:
         """The value; that of the default if there was none, which is put then."""
         key, default = self._bytes_of_key(key), _bytes_of_value(default)
-        return self._env.run(lambda: default if self.insert(key, default) else self._get(key))
+        return self._env._join(lambda: default if self.insert(key, default) else self._get(key))
 
     def update(self, *records: Any, **others: Any) -> None:
         """Puts all of them or none."""
@@ -407,10 +412,10 @@ class Tree(NotPickled, MutableMapping[bytes, bytes]):
 
     def _delete_all(self):
         cursor = _Cursor(self._opened())
-        code = self._move(cursor, self._kind.cursor_first)
+        code = self._checked(cursor.call(self._kind.cursor_first), cursor)
         while not code:
-            self._move(cursor, self._kind.cursor_delete)
-            code = self._move(cursor, self._kind.cursor_next)
+            self._checked(cursor.call(self._kind.cursor_delete), cursor)
+            code = self._checked(cursor.call(self._kind.cursor_next), cursor)
         cursor.close()
 
     def drop(self) -> None:
