@@ -11,24 +11,40 @@ EXTRA_DIST += \
         labs/grader/access.h \
         labs/grader/attempt.c \
         labs/grader/attempt.h \
+        labs/grader/confine.c \
+        labs/grader/confine.h \
+        labs/grader/confine_main.c \
         labs/grader/environment.c \
         labs/grader/environment.h \
         labs/grader/grader.c \
         labs/grader/grader.h \
+        labs/grader/host.c \
+        labs/grader/host.h \
+        labs/grader/host_here.c \
+        labs/grader/host_start.h \
         labs/grader/lab.mk \
+        labs/grader/memory.c \
+        labs/grader/memory.h \
         labs/grader/no_hidden.c \
+        labs/grader/random.c \
+        labs/grader/random.h \
         labs/grader/report.c \
         labs/grader/report.h \
         labs/grader/scratch.c \
         labs/grader/scratch.h \
+        labs/grader/serve.c \
         labs/grader/steps.c \
         labs/grader/steps.h \
+        labs/grader/stops.c \
+        labs/grader/stops.h \
         labs/grader/worker.c \
         labs/grader/worker.h
 
 EXTRA_DIST += \
         labs/race/Makefile \
         labs/race/README.md \
+        labs/race/acts.c \
+        labs/race/acts.h \
         labs/race/bank.c \
         labs/race/bank.h \
         labs/race/counter.c \
@@ -50,6 +66,8 @@ EXTRA_DIST += \
 EXTRA_DIST += \
         labs/isolation/Makefile \
         labs/isolation/README.md \
+        labs/isolation/acts.c \
+        labs/isolation/acts.h \
         labs/isolation/checker.c \
         labs/isolation/duty.c \
         labs/isolation/grade.c \
@@ -80,6 +98,8 @@ EXTRA_DIST += \
 EXTRA_DIST += \
         labs/queue/Makefile \
         labs/queue/README.md \
+        labs/queue/acts.c \
+        labs/queue/acts.h \
         labs/queue/deaths.c \
         labs/queue/deaths.h \
         labs/queue/grade.c \
@@ -101,6 +121,8 @@ EXTRA_DIST += \
 EXTRA_DIST += \
         labs/versions/Makefile \
         labs/versions/README.md \
+        labs/versions/acts.c \
+        labs/versions/acts.h \
         labs/versions/grade.c \
         labs/versions/meeting.c \
         labs/versions/meeting.h \
@@ -123,6 +145,9 @@ EXTRA_DIST += \
 EXTRA_DIST += \
         labs/recovery/Makefile \
         labs/recovery/README.md \
+        labs/recovery/acts.c \
+        labs/recovery/acts.h \
+        labs/recovery/answer.c \
         labs/recovery/disk.c \
         labs/recovery/disk.h \
         labs/recovery/engine.c \
@@ -149,11 +174,15 @@ EXTRA_DIST += \
 EXTRA_DIST += \
         labs/structure/Makefile \
         labs/structure/README.md \
+        labs/structure/acts.c \
+        labs/structure/acts.h \
         labs/structure/grade.c \
         labs/structure/pairs.c \
         labs/structure/pairs.h \
         labs/structure/rivals.c \
         labs/structure/rivals.h \
+        labs/structure/serial.c \
+        labs/structure/serial.h \
         labs/structure/show.c \
         labs/structure/table.c \
         labs/structure/table.h \
@@ -165,7 +194,21 @@ EXTRA_DIST += \
         labs/instructor/structure/wrong-nodes/table.c \
         labs/instructor/structure/wrong-outside/table.c
 
-dist_noinst_SCRIPTS += labs/instructor/check
+EXTRA_DIST += \
+        labs/instructor/forged/compiler.c.in \
+        labs/instructor/forged/constructor.c.in \
+        labs/instructor/forged/daemon.c.in \
+        labs/instructor/forged/files.c.in \
+        labs/instructor/forged/functions.c.in \
+        labs/instructor/forged/incbin.c.in \
+        labs/instructor/forged/include.c.in \
+        labs/instructor/forged/include_name.c.in \
+        labs/instructor/forged/judge.c.in \
+        labs/instructor/forged/line.c.in \
+        labs/instructor/forged/memory.c.in \
+        labs/instructor/forged/signals.c.in
+
+dist_noinst_SCRIPTS += labs/grader/judge labs/instructor/check
 
 LABS_OPTIONS = --sample
 check-labs: libxac.la libxactrees.la libxacheap.la $(SWEEP)

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * A test is a process in a session of its own, so that all that it starts can be ended with it. Whoever fails first
- * writes why into memory that all of them share. A test that has returned says so there, too: an answer that calls
- * exit(0) must not look like one that passed.
+ * A test is a process in a session of its own; the answer runs in others, which it starts (host.h). Whoever fails first
+ * writes why into memory that the processes of the test share, and no process of the answer. A test that has returned
+ * says so there, too.
+ *
+ * The grader is the subreaper of all of them. When a test has ended it ends whatever is left, also what has left the
+ * session, until there is nobody.
  */
 
 #include "labs/grader/attempt.h"
@@ -24,6 +27,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "labs/grader/confine.h"
+#include "labs/grader/host_start.h"
+#include "labs/grader/random.h"
 #include "labs/grader/scratch.h"
 
 struct verdict {
@@ -36,36 +42,8 @@ struct verdict {
 static struct verdict *verdict;
 static volatile sig_atomic_t session; /* of the test that runs now; 0: none */
 static volatile sig_atomic_t interrupted_by;
-static uint64_t random_base, random_state;
 
 /* ------------------------------------------------------------------ what a test calls */
-
-/* The finalizer of splitmix64 (S. Vigna, public domain): neighbours become strangers. */
-static uint64_t mix(uint64_t x)
-{
-        x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
-        x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
-        return x ^ (x >> 31);
-}
-
-uint32_t grader_random(uint32_t below)
-{
-        random_state += 0x9e3779b97f4a7c15U;
-        return (uint32_t)((mix(random_state) >> 32) % below);
-}
-
-void grader_random_stream(uint32_t number)
-{
-        random_state = mix(random_base + number + 1);
-}
-
-static void seed_random(const struct grader_test *test, uint32_t seed)
-{
-        random_base = mix(seed);
-        for (const char *c = test->name; *c != '\0'; c++)
-                random_base = mix(random_base + (unsigned char)*c);
-        random_state = random_base;
-}
 
 static void note_failure(const char *format, va_list arguments)
 {
@@ -113,10 +91,10 @@ static double seconds_now(void)
         return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-static _Noreturn void run_test(const struct grader_test *test, uint32_t seed, const char *folder, int output)
+/* What its workers leave is its own to wait for. That it ends with the grader is said last: another user forgets it. */
+static void become_test(const struct attempt_options *options, const char *folder, int output)
 {
         setsid();
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
         setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
         if (output >= 0) {
                 dup2(output, STDOUT_FILENO);
@@ -124,8 +102,19 @@ static _Noreturn void run_test(const struct grader_test *test, uint32_t seed, co
         }
         if (chdir(folder) != 0)
                 grader_fail("%s: %s", folder, strerror(errno));
-        seed_random(test, seed);
+        int err = confine_become(options->user);
+        grader_check(err == 0, "the test cannot become user %u: %s", options->user, strerror(-err));
+        prctl(PR_SET_CHILD_SUBREAPER, 1);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
+static _Noreturn void run_test(const struct grader_test *test, const struct attempt_options *options,
+                               const char *folder, int output)
+{
+        become_test(options, folder, output);
+        random_begin(options->seed, test->name);
         test->run();
+        host_end();
         atomic_store(&verdict->has_returned, true);
         fflush(NULL);
         _exit(EXIT_SUCCESS);
@@ -146,22 +135,12 @@ static int wait_for(pid_t pid, double seconds, int *status)
         return 0;
 }
 
-/* Whatever the test has started and not ended. The grader is the one to whom orphans fall, and waits for them: no
- * process may use the test's folder when it is removed. */
-static void end_session(pid_t leader)
-{
-        int status;
-        kill(-leader, SIGKILL);
-        while (waitpid(-leader, &status, 0) > 0)
-                continue;
-}
-
 int attempt_here(const struct grader_test *test, const struct attempt_options *options)
 {
         int err = scratch_enter(options->clean);
         if (err)
                 return err;
-        seed_random(test, options->seed);
+        random_begin(options->seed, test->name);
         test->run();
         return 0;
 }
@@ -224,7 +203,7 @@ int attempt_run(const struct grader_test *test, const struct attempt_options *op
         int err = prepare();
         if (err)
                 return err;
-        err = scratch_make(folder);
+        err = scratch_make(folder, options->user);
         if (err)
                 return err;
         memset(result, 0, sizeof(*result));
@@ -237,7 +216,7 @@ int attempt_run(const struct grader_test *test, const struct attempt_options *op
         if (pid == 0) {
                 signal(SIGINT, SIG_DFL);
                 signal(SIGTERM, SIG_DFL);
-                run_test(test, options->seed, folder, output);
+                run_test(test, options, folder, output);
         }
         if (pid < 0) {
                 err = -errno;
@@ -245,13 +224,13 @@ int attempt_run(const struct grader_test *test, const struct attempt_options *op
         }
         session = pid;
         int late = wait_for(pid, options->seconds, &status);
-        end_session(pid);
+        confine_end_all(options->user);
         session = 0;
         result->seconds = seconds_now() - begin;
         judge(result, late, status, options->seconds);
         if (output >= 0)
                 read_end(output, result->printed, sizeof(result->printed));
-        scratch_clean(folder, options->clean);
+        scratch_clean(folder, options->user, options->clean);
 fail_fork:
         if (output >= 0)
                 close(output);

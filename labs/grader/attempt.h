@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "labs/grader/grader.h"
 
@@ -24,6 +25,7 @@ struct attempt_options {
         uint32_t seed;
         int seconds;  /* at most */
         bool is_loud; /* what it prints goes to the screen at once */
+        uid_t user;   /* who runs the test and the answer; 0: who runs the grader */
         void (*clean)(void);
 };
 

@@ -9,7 +9,8 @@
 #include <xac/xac.h>
 
 /* Opens "NAME" (which ends in .xac), creating it if need be, and maps `byte_len` bytes of its file "data"; or
- * grader_fail(). Each process calls it for itself. `flags` are those of xac_open(), with XAC_ANYWHERE for the view. */
+ * grader_fail(). Each process calls it for itself; a second time it gets the same, until it has closed both. `flags`
+ * are those of xac_open(), with XAC_ANYWHERE for the view. */
 void *environment_open(const char *name, size_t byte_len, int flags, xac_env **env);
 void environment_close(xac_env *env);
 

@@ -1,35 +1,68 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- *      grade [--seed N] [--only NAME] [--loud] [--here] [--json FILE] [--again COMMAND]
+ *      grade --host FILE [--read FOLDER]... [--seed N] [--only NAME] [--loud] [--json FILE] [--again COMMAND]
+ *      grade --broken FILE [...]
+ *      grade --here [--only NAME] [--seed N]
  *
- * lab.mk calls it; `--here` runs the one test in this process, for a debugger.
+ * The script `judge` calls it. --host: the answer, as a program (serve.c); it may read what lies below the folders
+ * given.
+ * --broken: the answer did not compile, and this is what the compiler said. `--here` runs the one test in this process,
+ * for a debugger. GRADER_NONCE from the environment comes back in the line of JSON.
  */
 
 #include "labs/grader/grader.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "labs/grader/attempt.h"
+#include "labs/grader/confine.h"
+#include "labs/grader/host_start.h"
 #include "labs/grader/report.h"
+#include "labs/grader/scratch.h"
 
 enum {
         DEFAULT_SECONDS = 10,
         BUSY_MOST = 30,
         LAB_SECONDS = 55, /* for all tests together: an answer that always waits has its marks within a minute */
+        FOLDERS_MOST = 32,
 };
 
 struct options {
         uint32_t seed;
-        const char *only, *json, *again;
+        const char *only, *json, *again, *broken;
         bool is_loud, is_here;
 };
+
+/* What an answer may open while it runs. The folder of its test is where it is. */
+static const char *readable[FOLDERS_MOST] = {
+        "/usr",
+        "/lib",
+        "/lib64",
+        "/lib32",
+        "/bin",
+        "/opt",
+        "/nix",
+        "/etc/ld.so.cache",
+        "/etc/localtime",
+        "/proc",
+        "/sys/devices/system/cpu",
+        "/dev/zero",
+        "/dev/urandom",
+        "/dev/random",
+        "/dev/full",
+};
+static const char *const writable[] = { ".", "/dev/shm", "/dev/null", NULL };
+static struct host_program host = { .readable = readable, .writable = writable };
 
 struct grading {
         const struct grader_lab *lab;
@@ -39,16 +72,24 @@ struct grading {
         double seconds_left;
 };
 
+static void add_readable(const char *path)
+{
+        int count = 0;
+        while (readable[count] != NULL)
+                count++;
+        if (count + 1 == FOLDERS_MOST)
+                exit(2);
+        readable[count] = path;
+}
+
 static struct options read_options(int argc, char **argv)
 {
         static const struct option names[] = {
-                { "seed", required_argument, NULL, 's' },
-                { "only", required_argument, NULL, 'o' },
-                { "json", required_argument, NULL, 'j' },
-                { "again", required_argument, NULL, 'a' },
-                { "loud", no_argument, NULL, 'l' },
-                { "here", no_argument, NULL, 'h' },
-                { NULL, 0, NULL, 0 },
+                { "seed", required_argument, NULL, 's' },  { "only", required_argument, NULL, 'o' },
+                { "json", required_argument, NULL, 'j' },  { "host", required_argument, NULL, 'H' },
+                { "read", required_argument, NULL, 'r' },  { "broken", required_argument, NULL, 'b' },
+                { "again", required_argument, NULL, 'a' }, { "loud", no_argument, NULL, 'l' },
+                { "here", no_argument, NULL, 'h' },        { NULL, 0, NULL, 0 },
         };
         struct options options = { .seed = (uint32_t)time(NULL) % 1000000, .again = "make grade" };
 
@@ -61,6 +102,12 @@ static struct options read_options(int argc, char **argv)
                         options.json = optarg;
                 else if (letter == 'a')
                         options.again = optarg;
+                else if (letter == 'b')
+                        options.broken = optarg;
+                else if (letter == 'H')
+                        add_readable(host.path = optarg);
+                else if (letter == 'r')
+                        add_readable(optarg);
                 else if (letter == 'l')
                         options.is_loud = true;
                 else if (letter == 'h')
@@ -110,6 +157,7 @@ static void grade_test(struct grading *grading, const struct grader_test *test, 
                 .seed = grading->options.seed,
                 .seconds = (test->seconds ? test->seconds : DEFAULT_SECONDS) * grader_patience(),
                 .is_loud = grading->options.is_loud,
+                .user = host.user,
                 .clean = grading->lab->clean,
         };
         if (grading->options.is_here) {
@@ -118,7 +166,7 @@ static void grade_test(struct grading *grading, const struct grader_test *test, 
         }
         if (options.seconds > grading->seconds_left)
                 options.seconds = (int)grading->seconds_left;
-        if (options.seconds < 1) {
+        if (options.seconds < 1 || grading->options.broken != NULL) {
                 report_test(grading->report, test, is_hidden, NULL);
                 return;
         }
@@ -137,6 +185,55 @@ static void grade_list(struct grading *grading, const struct grader_test *tests,
         }
 }
 
+/* Can this user reach the answer, what it is linked with, and such a folder? Nothing of the answer runs meanwhile. */
+static bool can_reach(uid_t user)
+{
+        char folder[SCRATCH_NAME_BYTES];
+        bool is_there[FOLDERS_MOST];
+        int status = 1;
+        if (scratch_make(folder, user) != 0)
+                return false;
+        for (int i = 0; readable[i] != NULL; i++)
+                is_there[i] = access(readable[i], F_OK) == 0;
+        pid_t pid = fork();
+        if (pid == 0) {
+                bool can = confine_become(user) == 0 && access(folder, W_OK) == 0 && access(host.path, X_OK) == 0;
+                for (int i = 0; readable[i] != NULL; i++)
+                        can = can && (!is_there[i] || access(readable[i], R_OK) == 0);
+                _exit(can ? EXIT_SUCCESS : EXIT_FAILURE);
+        }
+        while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+                continue;
+        scratch_remove(folder);
+        return pid > 0 && status == 0;
+}
+
+/* What may come to nothing is said; whoever grades decides (labs/README.md). */
+static void prepare_host(void)
+{
+        unsetenv("GRADER_NONCE");
+        prctl(PR_SET_CHILD_SUBREAPER, 1);
+        prctl(PR_SET_DUMPABLE, 0);
+        host.user = confine_user();
+        if (host.user != 0 && !can_reach(host.user)) {
+                fprintf(stderr, "note: no other user can reach %s, or $TMPDIR: the answer runs as this one\n",
+                        host.path);
+                host.user = 0;
+        }
+        int rules = confine_rules(readable, writable);
+        if (rules < 0)
+                fprintf(stderr, "note: this kernel has no Landlock: the answer can read files\n");
+        else
+                close(rules);
+        host_use(&host);
+}
+
+static void grade_all(struct grading *grading)
+{
+        grade_list(grading, grading->lab->tests, false);
+        grade_list(grading, grading->lab->hidden, true);
+}
+
 int grader_main(int argc, char **argv, const struct grader_lab *lab)
 {
         struct grading grading = { .lab = lab, .options = read_options(argc, argv) };
@@ -144,14 +241,23 @@ int grader_main(int argc, char **argv, const struct grader_lab *lab)
 
         setvbuf(stdout, NULL, _IOLBF, 0);
         grading.seconds_left = LAB_SECONDS * grader_patience();
-        grading.report = options->is_here ? NULL : report_open(lab->name, options->again, options->seed);
-        grade_list(&grading, lab->tests, false);
-        grade_list(&grading, lab->hidden, true);
+        if (!options->is_here)
+                grading.report = report_open(lab->name, options->again, options->seed, options->broken);
+        if (host.path != NULL)
+                prepare_host();
+        else if (options->broken == NULL && !options->is_here) {
+                fprintf(stderr, "grade: --host, --broken or --here\n");
+                return 2;
+        }
+        grade_all(&grading);
         if (grading.tests == 0) {
                 fprintf(stderr, "no test is called %s\n", options->only ? options->only : "anything");
                 return 2;
         }
         if (options->is_here)
                 return 0;
-        return report_close(grading.report, options->json) ? 0 : 1;
+        bool is_full = report_close(grading.report, options->json);
+        if (options->broken != NULL)
+                return 3;
+        return is_full ? 0 : 1;
 }

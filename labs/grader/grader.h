@@ -7,7 +7,7 @@
  *
  * Each test runs in a process of its own, in an empty folder, with a limit of time. It gets its points if `run`
  * returns. It gets none if it, or a process that it has started, calls grader_fail(), crashes, ends early or is out of
- * time. What it leaves behind, processes and files, is removed.
+ * time. What it leaves behind, processes and files, is removed. The answer runs in yet other processes (host.h).
  *
  * A test that draws at random draws from grader_random() only: its numbers follow from the seed and the name of the
  * test, so that a test that is run alone draws the same.

@@ -4,7 +4,8 @@
 #
 #       LAB = race              its folder
 #       ANSWER_FILES = bank.c   what students write
-#       LAB_FILES = ...         further sources of the grader, beside grade.c
+#       LAB_FILES = ...         further sources of the tests, beside grade.c
+#       GIVEN_FILES = ...       what the answer calls and the tests do, too; acts.c, which calls the answer, is always there
 #       SHOW_FILES = show.c     of `make show`, a program that shows something; none: no such target
 #       XAC = libxac            what it is built against, as pkg-config knows it; empty: nothing
 #       ACCESS = yes            the grader sees each access of the answer (access.h)
@@ -17,6 +18,10 @@
 #       make show                       runs the lab's demonstration
 #       make debug ONLY=TEST            one test in gdb, in one process, without a limit
 #       make grade HIDDEN=1             with the hidden tests, where labs/instructor is
+#       make grade JSON=FILE            where the verdict goes; OUT/grade.json
+#
+# `make grade` builds the grader once for all answers, and the script `judge` compiles the answer into a program of its
+# own. `make show` and `make debug` link the answer and what calls it into one.
 #
 # Against libxac in a build tree, XAC_BUILD, if there is one around these labs, else against the installed one. All that is
 # built goes to OUT, ./build.
@@ -29,17 +34,17 @@ HIDDEN =
 ONLY =
 SEED =
 LOUD =
+JSON = $(abspath $(OUT))/grade.json
+export ANSWER
 
-ifeq ($(wildcard $(ANSWER_FILES:%=$(ANSWER)/%)),)
-  $(error there is none of these in $(ANSWER): $(ANSWER_FILES))
-endif
 ifneq ($(shell printf %s '$(SEED)' | tr -d 0-9),)
   $(error SEED=$(SEED) is no number)
 endif
 
-# Kept apart: each answer, with and without the hidden tests.
+# Kept apart: what shows or debugs each answer; and the grader, with and without the hidden tests.
 answer := $(abspath $(ANSWER))
 WORK := $(abspath $(OUT))/$(if $(filter $(HERE),$(answer)),own,$(subst /,_,$(patsubst $(LABS)/%,%,$(answer))))$(HIDDEN:%=-hidden)
+GRADER := $(abspath $(OUT))/grader$(HIDDEN:%=-hidden)
 hidden := $(LABS)/instructor/$(LAB)
 
 ifneq ($(strip $(XAC)),)
@@ -49,10 +54,12 @@ ifneq ($(strip $(XAC)),)
   endif
   ifneq ($(strip $(XAC_BUILD)),)
     xac_cflags := -I$(XAC_SOURCE)/include
+    xac_readable := $(XAC_SOURCE)/include/xac $(XAC_BUILD)/.libs
     xac_libs := -L$(XAC_BUILD)/.libs $(XAC:lib%=-l%) -lxac -Wl,-rpath,$(XAC_BUILD)/.libs
   else
     xac_cflags := $(shell pkg-config --cflags $(XAC))
     xac_libs := $(shell pkg-config --libs $(XAC))
+    xac_readable := $(patsubst -I%,%,$(filter -I%,$(xac_cflags))) $(patsubst -L%,%,$(filter -L%,$(xac_libs)))
     ifeq ($(strip $(xac_libs)),)
       $(error libxac was not found: install it (pkg-config $(XAC)), or say where it was built: XAC_BUILD=FOLDER)
     endif
@@ -61,7 +68,8 @@ endif
 
 CC ?= cc
 CFLAGS = -O1 -g
-lab_cflags = -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -pthread -I$(WORK)/include $(xac_cflags) $(CFLAGS) -MMD -MP
+answer_cflags = -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -pthread $(xac_cflags) $(CFLAGS)
+lab_cflags = $(answer_cflags) -I$(GRADER)/include -MMD -MP
 # Not optimized, so that each access in the source is one, and none is moved out of a loop because nobody else is there.
 # clang leaves a read out that a write of the same place follows, unless it is told not to.
 ifneq ($(ACCESS),)
@@ -69,57 +77,90 @@ ifneq ($(ACCESS),)
   access_cflags := -fsanitize=thread -O0 $(clang_cflags)
 endif
 
-grader_files = attempt.c grader.c report.c scratch.c worker.c $(if $(ACCESS),access.c steps.c) \
-        $(if $(strip $(XAC)),environment.c) $(if $(HIDDEN),,no_hidden.c)
+# What tests and acts share; tests; the host, which the answer becomes part of.
+shared = memory.c random.c $(if $(strip $(XAC)),environment.c)
+host_files = $(if $(ACCESS),access.c stops.c)
+test_files = attempt.c confine.c grader.c report.c scratch.c worker.c $(if $(ACCESS),steps.c) $(if $(HIDDEN),,no_hidden.c)
+# Each is compiled as the host needs it and as a test does, from the same source.
+object = $(patsubst %.c,$(GRADER)/$(1)/%.o,$(2))
+host_objects = $(call object,host,serve.c $(shared) $(host_files) acts.c $(GIVEN_FILES))
+grade_objects = $(call object,grader,$(shared) $(test_files) host.c $(if $(ACCESS),access.c stops.c)) \
+        $(call object,lab,grade.c $(LAB_FILES) $(GIVEN_FILES)) $(if $(HIDDEN),$(GRADER)/hidden/hidden.o)
+# In one process: what takes the place of the host, and all of the acts.
 answer_objects = $(ANSWER_FILES:%.c=$(WORK)/answer/%.o)
-grader_objects = $(grader_files:%.c=$(WORK)/grader/%.o)
-objects = $(answer_objects) $(grader_objects) $(LAB_FILES:%.c=$(WORK)/lab/%.o)
-grade_objects = $(objects) $(WORK)/lab/grade.o $(if $(HIDDEN),$(WORK)/hidden/hidden.o)
 show_answer = $(if $(SHOW_FAST),$(ANSWER_FILES:%.c=$(WORK)/fast/%.o),$(answer_objects))
-show_objects = $(show_answer) $(grader_objects) $(LAB_FILES:%.c=$(WORK)/lab/%.o) $(SHOW_FILES:%.c=$(WORK)/lab/%.o)
+here_objects = $(call object,grader,$(shared) $(host_files) $(test_files) host_here.c) \
+        $(call object,lab,acts.c $(LAB_FILES) $(GIVEN_FILES))
 
-again = make $(if $(filter $(HERE),$(CURDIR)),,-C $(HERE) )grade$(if $(filter $(HERE),$(answer)),, ANSWER=$(answer))$(if $(HIDDEN), HIDDEN=1)
+callers := $(PWD)
+again = make $(if $(filter $(HERE),$(CURDIR)),,-C $(HERE) )grade$(if $(filter .,$(ANSWER)),, ANSWER="$(ANSWER)")$(if $(HIDDEN), HIDDEN=1)
 
-grade: $(WORK)/grade
-	@$< --json $(WORK)/grade.json --again '$(again)' $(ONLY:%=--only %) $(SEED:%=--seed %) $(LOUD:%=--loud) || test $$? -eq 1
+grade: stale $(GRADER)/settings $(GRADER)/confine $(GRADER)/grade $(host_objects)
+	@case $$ANSWER in /*) ;; *) test -d "$$ANSWER" || ANSWER='$(callers)'/$$ANSWER ;; esac; \
+	sh $(LABS)/grader/judge $(GRADER) "$$ANSWER" $(HERE) '$(JSON)' --again '$(again)' $(ONLY:%=--only %) \
+	        $(SEED:%=--seed %) $(LOUD:%=--loud) || test $$? -eq 1
 
-build: $(WORK)/grade
+# What says how the last answer did says nothing of this one.
+stale:
+	@rm -f '$(JSON)'
 
-debug: $(WORK)/grade
+grader: $(GRADER)/settings $(GRADER)/confine $(GRADER)/grade $(host_objects)
+
+debug: $(WORK)/debug
 	gdb $(if $(strip $(XAC)),-ex 'handle SIGSEGV nostop noprint pass') --args $< --here $(ONLY:%=--only %) $(SEED:%=--seed %)
 
 ifneq ($(strip $(SHOW_FILES)),)
 show: $(WORK)/show
 	@$<
 
-$(WORK)/show: $(show_objects)
-	@$(CC) $(lab_cflags) -o $@ $(show_objects) $(LDFLAGS) $(xac_libs)
+$(WORK)/show: $(show_answer) $(here_objects) $(SHOW_FILES:%.c=$(GRADER)/lab/%.o)
+	@$(CC) $(lab_cflags) -o $@ $^ $(LDFLAGS) $(xac_libs)
 endif
 
 clean:
 	rm -rf $(OUT)
 
-$(WORK)/grade: $(grade_objects)
+$(WORK)/debug: $(answer_objects) $(here_objects) $(GRADER)/lab/grade.o $(if $(HIDDEN),$(GRADER)/hidden/hidden.o)
+	@$(CC) $(lab_cflags) -o $@ $^ $(LDFLAGS) $(xac_libs)
+
+# Nobody else reads what it has of the hidden tests.
+$(GRADER)/grade: $(grade_objects)
 	@$(CC) $(lab_cflags) -o $@ $(grade_objects) $(LDFLAGS) $(xac_libs)
+	@chmod 700 $@
+
+$(GRADER)/confine: $(GRADER)/grader/confine_main.o $(GRADER)/grader/confine.o
+	@$(CC) $(lab_cflags) -o $@ $^ $(LDFLAGS)
+
+# For `judge`.
+$(GRADER)/settings: always | $(GRADER)/include/labs
+	@printf '%s\n' "LAB='$(LAB)'" "LABS='$(LABS)'" "CC='$(CC)'" "CFLAGS='$(answer_cflags)'" "ACCESS='$(access_cflags)'" \
+	        "LIBS='$(LDFLAGS) $(xac_libs)'" "ANSWER_FILES='$(ANSWER_FILES)'" "READABLE='$(xac_readable)'" >$@
 
 # A name of an #include begins with labs/, whatever the folder of the labs is called.
-$(WORK)/include/labs:
-	@mkdir -p $(WORK)/include $(WORK)/answer $(WORK)/fast $(WORK)/grader $(WORK)/lab $(WORK)/hidden
+$(GRADER)/include/labs:
+	@mkdir -p $(GRADER)/include $(GRADER)/host $(GRADER)/grader $(GRADER)/lab $(GRADER)/hidden
 	@ln -sfn $(LABS) $@
+
+$(WORK):
+	@mkdir -p $@/answer $@/fast
 
 # From the answer if it has the file, else from the lab.
 .SECONDEXPANSION:
-$(answer_objects): $(WORK)/answer/%.o: $$(firstword $$(wildcard $(answer)/$$*.c) $(HERE)/$$*.c) | $(WORK)/include/labs
+$(answer_objects): $(WORK)/answer/%.o: $$(firstword $$(wildcard $(answer)/$$*.c) $(HERE)/$$*.c) | $(GRADER)/include/labs $(WORK)
 	@$(CC) $(lab_cflags) $(access_cflags) -c -o $@ $<
-$(ANSWER_FILES:%.c=$(WORK)/fast/%.o): $(WORK)/fast/%.o: $$(firstword $$(wildcard $(answer)/$$*.c) $(HERE)/$$*.c) | $(WORK)/include/labs
+$(ANSWER_FILES:%.c=$(WORK)/fast/%.o): $(WORK)/fast/%.o: $$(firstword $$(wildcard $(answer)/$$*.c) $(HERE)/$$*.c) | $(GRADER)/include/labs $(WORK)
 	@$(CC) $(lab_cflags) -O2 -c -o $@ $<
-$(WORK)/grader/%.o: $(LABS)/grader/%.c | $(WORK)/include/labs
+$(GRADER)/grader/%.o: $(LABS)/grader/%.c | $(GRADER)/include/labs
 	@$(CC) $(lab_cflags) -c -o $@ $<
-$(WORK)/lab/%.o: $(HERE)/%.c | $(WORK)/include/labs
+$(GRADER)/host/%.o: $(LABS)/grader/%.c | $(GRADER)/include/labs
 	@$(CC) $(lab_cflags) -c -o $@ $<
-$(WORK)/hidden/%.o: $(hidden)/%.c | $(WORK)/include/labs
+$(GRADER)/lab/%.o: $(HERE)/%.c | $(GRADER)/include/labs
+	@$(CC) $(lab_cflags) -c -o $@ $<
+$(GRADER)/host/%.o: $(HERE)/%.c | $(GRADER)/include/labs
+	@$(CC) $(lab_cflags) -c -o $@ $<
+$(GRADER)/hidden/%.o: $(hidden)/%.c | $(GRADER)/include/labs
 	@$(CC) $(lab_cflags) -c -o $@ $<
 
--include $(wildcard $(WORK)/*/*.d)
+-include $(wildcard $(WORK)/*/*.d $(GRADER)/*/*.d)
 
-.PHONY: build clean debug grade show
+.PHONY: always clean debug grade grader show stale

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PRINTED_LINES = 12 };
+enum { PRINTED_LINES = 12, NONCE_BYTES = 80, COMPILER_BYTES = 3000 };
 
 struct report {
         const char *lab;
@@ -16,23 +16,19 @@ struct report {
         char *tests; /* their JSON, as it grows */
         size_t tests_len;
         FILE *json;
+        char nonce[NONCE_BYTES];
+        bool is_broken;
+        char compiler[COMPILER_BYTES]; /* what it said */
 };
 
-struct report *report_open(const char *lab, const char *again, uint32_t seed)
+static void read_compiler(struct report *report, const char *name)
 {
-        struct report *report = calloc(1, sizeof(*report));
-        if (report == NULL)
-                return NULL;
-        report->lab = lab;
-        report->again = again;
-        report->seed = seed;
-        report->json = open_memstream(&report->tests, &report->tests_len);
-        if (report->json == NULL) {
-                free(report);
-                return NULL;
-        }
-        printf("lab %s, seed %u\n", lab, seed);
-        return report;
+        FILE *file = fopen(name, "re");
+        size_t got = file == NULL ? 0 : fread(report->compiler, 1, sizeof(report->compiler) - 1, file);
+        report->compiler[got] = '\0';
+        report->is_broken = true;
+        if (file != NULL)
+                fclose(file);
 }
 
 /* A string of JSON. Bytes that are not ASCII are left out of doubt: an answer may print anything. */
@@ -52,14 +48,41 @@ static void write_string(FILE *out, const char *text)
         fputc('"', out);
 }
 
-/* Each line of the text behind a margin. */
+/* Each line of the text behind a margin. No byte of it moves the cursor of a terminal. */
 static void show_lines(const char *text, const char *margin)
 {
         while (*text != '\0') {
-                size_t length = strcspn(text, "\n");
-                printf("%s%.*s\n", margin, (int)length, text);
-                text += length + (text[length] == '\n');
+                fputs(margin, stdout);
+                for (; *text != '\0' && *text != '\n'; text++) {
+                        unsigned char c = (unsigned char)*text;
+                        putchar((c < ' ' && c != '\t') || c == 0x7f ? '?' : c);
+                }
+                putchar('\n');
+                text += *text == '\n';
         }
+}
+
+struct report *report_open(const char *lab, const char *again, uint32_t seed, const char *broken)
+{
+        struct report *report = calloc(1, sizeof(*report));
+        if (report == NULL)
+                return NULL;
+        report->lab = lab;
+        report->again = again;
+        report->seed = seed;
+        report->json = open_memstream(&report->tests, &report->tests_len);
+        if (report->json == NULL) {
+                free(report);
+                return NULL;
+        }
+        snprintf(report->nonce, sizeof(report->nonce), "%s", getenv("GRADER_NONCE") ? getenv("GRADER_NONCE") : "");
+        printf("lab %s, seed %u\n", lab, seed);
+        if (broken != NULL) {
+                read_compiler(report, broken);
+                printf("the answer does not compile:\n");
+                show_lines(report->compiler, "    | ");
+        }
+        return report;
 }
 
 /* The last lines of what a test has printed. */
@@ -76,18 +99,17 @@ static void show_printed(const char *text)
         show_lines(start, "                | ");
 }
 
-static const char *result_of(const struct attempt *attempt)
+static const char *result_of(const struct report *report, const struct attempt *attempt)
 {
         if (attempt == NULL)
-                return "late";
+                return report->is_broken ? "broken" : "late";
         return attempt->passed ? "pass" : "fail";
 }
 
-void report_test(struct report *report, const struct grader_test *test, bool is_hidden, const struct attempt *attempt)
+static void show_test(const struct report *report, const struct grader_test *test, bool is_hidden,
+                      const struct attempt *attempt, const char *said)
 {
         int points = attempt && attempt->passed ? test->points : 0;
-        double seconds = attempt ? attempt->seconds : 0;
-        const char *said = attempt ? attempt->said : "no time was left for it";
 
         printf("  %s %3d/%-3d %-10s %s%s\n", points ? "pass" : "FAIL", points, test->points, test->name, test->what,
                is_hidden ? " (hidden)" : "");
@@ -98,9 +120,20 @@ void report_test(struct report *report, const struct grader_test *test, bool is_
                 printf("                again: %s ONLY=%s SEED=%u\n", report->again, test->name, report->seed);
         }
         fflush(stdout);
+}
 
+void report_test(struct report *report, const struct grader_test *test, bool is_hidden, const struct attempt *attempt)
+{
+        int points = attempt && attempt->passed ? test->points : 0;
+        double seconds = attempt ? attempt->seconds : 0;
+        const char *said = attempt             ? attempt->said
+                           : report->is_broken ? "the answer does not compile"
+                                               : "no time was left for it";
+
+        if (!report->is_broken)
+                show_test(report, test, is_hidden, attempt, said);
         fprintf(report->json, "%s{\"name\":\"%s\",\"points\":%d,\"of\":%d,\"result\":\"%s\",\"hidden\":%s,",
-                report->of ? "," : "", test->name, points, test->points, result_of(attempt),
+                report->of ? "," : "", test->name, points, test->points, result_of(report, attempt),
                 is_hidden ? "true" : "false");
         fprintf(report->json, "\"seconds\":%.2f,\"said\":", seconds);
         write_string(report->json, points ? "" : said);
@@ -112,8 +145,14 @@ void report_test(struct report *report, const struct grader_test *test, bool is_
 
 static void write_line(const struct report *report, FILE *out)
 {
-        fprintf(out, "{\"lab\":\"%s\",\"score\":%d,\"of\":%d,\"seed\":%u,\"seconds\":%.2f,\"tests\":[%s]}\n",
+        fprintf(out, "{\"lab\":\"%s\",\"score\":%d,\"of\":%d,\"seed\":%u,\"seconds\":%.2f,\"tests\":[%s],\"nonce\":",
                 report->lab, report->score, report->of, report->seed, report->seconds, report->tests);
+        write_string(out, report->nonce);
+        if (report->is_broken) {
+                fputs(",\"compiler\":", out);
+                write_string(out, report->compiler);
+        }
+        fputs("}\n", out);
 }
 
 bool report_close(struct report *report, const char *json)

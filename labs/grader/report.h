@@ -16,12 +16,14 @@
 
 struct report;
 
-struct report *report_open(const char *lab, const char *again, uint32_t seed);
+/* `broken`, if not NULL, is a file: the answer did not compile, and this is what the compiler said. */
+struct report *report_open(const char *lab, const char *again, uint32_t seed, const char *broken);
 
-/* `attempt` is NULL for a test for which no time was left. */
+/* `attempt` is NULL for a test for which no time was left, or which could not begin. */
 void report_test(struct report *report, const struct grader_test *test, bool is_hidden, const struct attempt *attempt);
 
-/* The sum, the line of JSON, also into the file `json` if not NULL. Returns whether all tests passed. */
+/* The sum, the line of JSON with GRADER_NONCE as it was when the report was opened, also into the file `json` if not
+ * NULL. Returns whether all tests passed. */
 bool report_close(struct report *report, const char *json);
 
 #endif

@@ -7,15 +7,12 @@
  * in turn. With n from 1 on, steps_meet() tries every schedule with one switch there and back. Most races need no more
  * (M. Musuvathi and S. Qadeer, "Iterative context bounding", PLDI 2007).
  *
- * What both did in which order is kept, and can be shown. For labs with `ACCESS = yes`.
+ * What both did in which order is kept, and can be shown. Steps are accesses of the answer to memory that an act
+ * watches (stops.h). For labs with `ACCESS = yes`.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
-
-/* What A and B call before they begin: the memory in which their accesses are steps, and whether the grader may read it
- * at any time (not so in a view of libxac: what a write has written is then not shown). NULL: no more steps. */
-void steps_watch(const void *start, size_t byte_len, bool is_plain);
 
 /* A runs first(arg) and is stopped before its n-th step. B runs second(arg) from begin to end, and A goes on. If B has
  * not ended after a second, it may be waiting for A, which then goes on, too. Returns false if A has ended before its
@@ -41,8 +38,5 @@ void steps_show(char *text, size_t text_bytes, void (*name_of)(size_t offset, ch
 /* Did 'A' or 'B' read (or write) any of these bytes in the last steps_meet()? Of very many steps the first 400 count.
  */
 bool steps_accessed(char who, bool is_write, size_t offset, size_t byte_len);
-
-/* Before one in eight accesses of this process others may run: for crews. */
-void steps_stumble(const void *start, size_t byte_len);
 
 #endif

@@ -9,15 +9,66 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "labs/grader/grader.h"
+#include "labs/grader/host_start.h"
+#include "labs/grader/memory.h"
 
-enum { CREW_MOST = 64, LOOK_MS = 5, ASLEEP_LOOKS = 20 };
+enum { CREW_MOST = 64, SEATS = 256, LOOK_MS = 5, ASLEEP_LOOKS = 20 };
+
+/* Of each worker that goes on, its host. The test and its workers share it, and no host does. */
+static struct seat {
+        pid_t worker, host;
+} * seats, *own_seat;
 
 static int own_number;
+
+static struct seat *seat_of(pid_t worker)
+{
+        for (int i = 0; seats != NULL && i < SEATS; i++)
+                if (seats[i].worker == worker)
+                        return &seats[i];
+        return NULL;
+}
+
+static struct seat *take_seat(void)
+{
+        if (seats == NULL)
+                seats = mmap(NULL, SEATS * sizeof(*seats), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        grader_check(seats != MAP_FAILED, "mmap: %s", strerror(errno));
+        struct seat *seat = seat_of(0);
+        grader_check(seat != NULL, "more than %d workers at once", SEATS);
+        seat->host = 0;
+        return seat;
+}
+
+void worker_has_host(pid_t host)
+{
+        if (own_seat != NULL)
+                own_seat->host = host;
+}
+
+static pid_t host_of(pid_t worker)
+{
+        const struct seat *seat = seat_of(worker);
+        return seat == NULL ? 0 : seat->host;
+}
+
+/* The worker has ended, and was waited for. What is left of its host is ours, as the test is a subreaper. */
+static void leave_seat(pid_t worker)
+{
+        struct seat *seat = seat_of(worker);
+        if (seat == NULL)
+                return;
+        if (seat->host != 0 && kill(seat->host, SIGKILL) == 0)
+                while (waitpid(seat->host, NULL, 0) < 0 && errno == EINTR)
+                        continue;
+        *seat = (struct seat){ 0, 0 };
+}
 
 int worker_number(void)
 {
@@ -26,14 +77,20 @@ int worker_number(void)
 
 pid_t worker_start(int number, void (*run)(void *arg), void *arg)
 {
+        struct seat *seat = take_seat();
+        memory_prepare();
         fflush(NULL);
         pid_t pid = fork();
         grader_check(pid >= 0, "fork: %s", strerror(errno));
-        if (pid != 0)
+        if (pid != 0) {
+                seat->worker = pid;
                 return pid;
+        }
         own_number = number;
+        own_seat = seat;
         grader_random_stream((uint32_t)number);
         run(arg);
+        host_end();
         fflush(NULL);
         _exit(EXIT_SUCCESS);
 }
@@ -43,6 +100,7 @@ void worker_join(pid_t worker, const char *what)
         int status;
         while (waitpid(worker, &status, 0) < 0)
                 grader_check(errno == EINTR, "waitpid: %s", strerror(errno));
+        leave_seat(worker);
         if (WIFSIGNALED(status))
                 grader_fail("%s was ended by signal %d (%s)", what, WTERMSIG(status), strsignal(WTERMSIG(status)));
         grader_check(WEXITSTATUS(status) == 0, "%s ended with status %d", what, WEXITSTATUS(status));
@@ -60,6 +118,22 @@ void worker_crew(int count, void (*run)(void *arg), void *arg)
                 snprintf(what, sizeof(what), "worker %d", i + 1);
                 worker_join(pids[i], what);
         }
+}
+
+void worker_signal(pid_t worker, int number)
+{
+        pid_t host = host_of(worker);
+        kill(worker, number);
+        if (host != 0)
+                kill(host, number);
+}
+
+void worker_kill(pid_t worker)
+{
+        worker_signal(worker, SIGKILL);
+        while (waitpid(worker, NULL, 0) < 0 && errno == EINTR)
+                continue;
+        leave_seat(worker);
 }
 
 bool worker_has_ended(pid_t worker)
@@ -123,15 +197,24 @@ static bool waits_for_thread(pid_t worker)
 }
 
 /* How often it has given up the processor by itself; -1: it could run, will soon, or is no more. */
-static long sleeps(pid_t worker)
+static long sleeps_of_process(pid_t pid)
 {
         char name[24];
         long count = -1;
 
-        snprintf(name, sizeof(name), "%d", (int)worker);
-        if (look_at_thread(worker, name, &count) != 'S' || waits_for_thread(worker) || waits_for_lock(worker))
+        snprintf(name, sizeof(name), "%d", (int)pid);
+        if (look_at_thread(pid, name, &count) != 'S' || waits_for_thread(pid) || waits_for_lock(pid))
                 return -1;
         return count;
+}
+
+/* The same, of the worker and its host: both are asleep only if what the worker has asked for is. */
+static long sleeps(pid_t worker)
+{
+        pid_t host = host_of(worker);
+        long count = sleeps_of_process(worker), more = host == 0 ? 0 : sleeps_of_process(host);
+
+        return count < 0 || more < 0 ? -1 : count + more;
 }
 
 bool worker_await_sleep(pid_t worker, int limit_ms)

@@ -2,7 +2,7 @@
 #ifndef LABS_GRADER_WORKER_H
 #define LABS_GRADER_WORKER_H
 
-/* The processes that a test starts. One that crashes or fails fails the test. */
+/* The processes that a test starts. One that crashes or fails, or whose host does (host.h), fails the test. */
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -16,11 +16,20 @@ void worker_join(pid_t worker, const char *what);
 /* `count` of them at once, numbered from 1, and waits for all. arg is handed to each. */
 void worker_crew(int count, void (*run)(void *arg), void *arg);
 
+/* It is killed, and the host of the answer with it; both are no more when this returns. */
+void worker_kill(pid_t worker);
+
+/* To the worker and its host: SIGSTOP, SIGCONT. */
+void worker_signal(pid_t worker, int number);
+
+/* host.c says which host this process has from now on; 0: none. */
+void worker_has_host(pid_t host);
+
 /* Not waited for: worker_join() says how. */
 bool worker_has_ended(pid_t worker);
 
-/* Waits until it is asleep, and has not run for a while; for `limit_ms` at most. Returns false if it still runs then,
- * or has ended. */
+/* Waits until it is asleep, with its host, and has not run for a while; for `limit_ms` at most. Returns false if it
+ * still runs then, or has ended. */
 bool worker_await_sleep(pid_t worker, int limit_ms);
 
 /* The number of the worker that asks; 0: it is the test itself. */

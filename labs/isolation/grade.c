@@ -60,7 +60,7 @@ static void test_edges(void)
                 const struct example *example = &examples[e];
                 history_read(&history, example->history);
                 struct graph *graph = graph_create(history.txns);
-                history_edges(&history, graph);
+                judge_ask(&history, graph);
                 judge_edges(&history, graph);
                 show_history(&history, shown, sizeof(shown));
                 for (int i = 0; i < example->edges; i++) {
@@ -129,7 +129,7 @@ static void test_verdict(void)
 
 /* ------------------------------------------------------------------ parts 3 and 4 */
 
-static void check_duty(duty_body *duty, int doctor, unsigned before, int should, unsigned after)
+static void check_duty(enum duty duty, int doctor, unsigned before, int should, unsigned after)
 {
         ward_fill(before);
         int err = ward_run(0, duty, doctor);
@@ -138,23 +138,25 @@ static void check_duty(duty_body *duty, int doctor, unsigned before, int should,
                 err == should && on_call == after,
                 "on call were doctors 0x%x; doctor %d %s: returned %d, should return %d; on call are 0x%x, should be "
                 "0x%x",
-                before, doctor, duty == duty_return ? "returns" : "leaves", err, should, on_call, after);
+                before, doctor, duty == DUTY_RETURN ? "returns" : "leaves", err, should, on_call, after);
 }
 
 static void test_serial(void)
 {
         ward_open();
+        ward_begin();
         for (int doctor = 0; doctor < DOCTORS; doctor++)
                 for (unsigned on_call = 0; on_call < 1U << DOCTORS; on_call++) {
                         unsigned self = 1U << doctor;
-                        check_duty(duty_return, doctor, on_call, 0, on_call | self);
+                        check_duty(DUTY_RETURN, doctor, on_call, 0, on_call | self);
                         if ((on_call & self) == 0)
                                 continue;
                         bool may_leave = on_call != self;
                         unsigned after = may_leave ? on_call & ~self : on_call;
-                        check_duty(duty_leave, doctor, on_call, may_leave ? 0 : REFUSED, after);
-                        check_duty(duty_leave_promoted, doctor, on_call, may_leave ? 0 : REFUSED, after);
+                        check_duty(DUTY_LEAVE, doctor, on_call, may_leave ? 0 : REFUSED, after);
+                        check_duty(DUTY_LEAVE_PROMOTED, doctor, on_call, may_leave ? 0 : REFUSED, after);
                 }
+        ward_end();
 }
 
 static void test_skew(void)
@@ -162,7 +164,7 @@ static void test_skew(void)
         struct meeting_results results;
         judge_is_awake();
         ward_open();
-        meet_all(&(struct meeting){ duty_leave, XAC_SNAPSHOT, 0, 1, 0x3 }, &results);
+        meet_all(&(struct meeting){ DUTY_LEAVE, XAC_SNAPSHOT, 0, 1, 0x3 }, &results);
         grader_check(results.deserted > 0,
                      "doctors 0 and 1 leave at the same time, under XAC_SNAPSHOT: in none of %d orders both left.\n"
                      "Does duty_leave() write no more than it has to?",
@@ -173,8 +175,8 @@ static void test_none(void)
 {
         judge_is_awake();
         ward_open();
-        meet_without_cycle(&(struct meeting){ duty_leave, 0, 0, 1, 0x3 });
-        meet_without_cycle(&(struct meeting){ duty_leave, 0, 2, 3, 0xf });
+        meet_without_cycle(&(struct meeting){ DUTY_LEAVE, 0, 0, 1, 0x3 });
+        meet_without_cycle(&(struct meeting){ DUTY_LEAVE, 0, 2, 3, 0xf });
 }
 
 static void test_promoted(void)
@@ -182,8 +184,8 @@ static void test_promoted(void)
         judge_is_awake();
         ward_open();
         for (int other = 1; other < DOCTORS; other++)
-                meet_without_cycle(&(struct meeting){ duty_leave_promoted, XAC_SNAPSHOT, 0, other, 1U | 1U << other });
-        meet_without_cycle(&(struct meeting){ duty_leave_promoted, XAC_SNAPSHOT, 1, 3, 0xf });
+                meet_without_cycle(&(struct meeting){ DUTY_LEAVE_PROMOTED, XAC_SNAPSHOT, 0, other, 1U | 1U << other });
+        meet_without_cycle(&(struct meeting){ DUTY_LEAVE_PROMOTED, XAC_SNAPSHOT, 1, 3, 0xf });
 }
 
 static const struct grader_test tests[] = {

@@ -8,6 +8,9 @@
 
 #include "labs/isolation/history.h"
 
+/* The answer's history_edges(), into a graph that has no edge. */
+void judge_ask(const struct history *history, struct graph *graph);
+
 /* Fails the test if one of the edges is none. */
 void judge_edges(const struct history *history, const struct graph *graph);
 

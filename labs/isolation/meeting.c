@@ -16,13 +16,9 @@ static const struct meeting *meeting; /* that is held */
 
 static void leave(int doctor)
 {
-        ward_open();
-        steps_watch(ward, sizeof(*ward), false);
-        int err = ward_run(meeting->flags, meeting->leave, doctor);
-        steps_watch(NULL, 0, false);
+        int err = ward_step(meeting->flags, meeting->leave, doctor);
         grader_check(err == 0 || err == REFUSED, "doctor %d leaves: the transaction returned %d (%s)", doctor, err,
                      xac_strerror(err));
-        ward_close();
 }
 
 static void leave_a(void *arg)
@@ -95,7 +91,7 @@ void meet_without_cycle(const struct meeting *held)
 /* ------------------------------------------------------------------ crews */
 
 struct crew {
-        duty_body *leave;
+        enum duty leave;
         int flags, times;
 };
 
@@ -103,20 +99,18 @@ static void leave_and_return(void *arg)
 {
         const struct crew *crew = arg;
         int doctor = worker_number() - 1;
-        ward_open();
-        steps_stumble(ward, sizeof(*ward));
+        ward_begin();
         for (int i = 0; i < crew->times; i++) {
                 int err = ward_run(crew->flags, crew->leave, doctor);
                 grader_check(err == 0 || err == REFUSED, "doctor %d leaves: %d (%s)", doctor, err, xac_strerror(err));
                 if (err == 0)
-                        err = ward_run(crew->flags, duty_return, doctor);
+                        err = ward_run(crew->flags, DUTY_RETURN, doctor);
                 grader_check(err == 0 || err == REFUSED, "doctor %d returns: %d (%s)", doctor, err, xac_strerror(err));
         }
-        steps_stumble(NULL, 0);
-        ward_close();
+        ward_end();
 }
 
-void crew_without_cycle(duty_body *leave, int flags, int times)
+void crew_without_cycle(enum duty leave, int flags, int times)
 {
         char cycle[500];
         ward_fill((1U << DOCTORS) - 1);

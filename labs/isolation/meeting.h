@@ -10,7 +10,7 @@
 #include "labs/isolation/recorder.h"
 
 struct meeting {
-        duty_body *leave;
+        enum duty leave;
         int flags;        /* of the transactions */
         int a, b;         /* the doctors */
         unsigned on_call; /* at first */
@@ -30,6 +30,6 @@ void meet_all(const struct meeting *held, struct meeting_results *results);
 void meet_without_cycle(const struct meeting *held);
 
 /* Crews: each doctor, a process of its own, leaves and returns so many times, and stumbles. Nothing may go wrong. */
-void crew_without_cycle(duty_body *leave, int flags, int times);
+void crew_without_cycle(enum duty leave, int flags, int times);
 
 #endif

@@ -19,10 +19,17 @@ void ward_close(void);
 void ward_fill(unsigned on_call);
 unsigned ward_look(void);
 
-typedef int duty_body(struct ward *ward, int doctor);
+/* The answer's. */
+enum duty { DUTY_LEAVE, DUTY_RETURN, DUTY_LEAVE_PROMOTED };
 
-/* Runs it in a transaction with these flags of xbegin(), and records it if it has committed. */
-int ward_run(int flags, duty_body *duty, int doctor);
+/* What the doctor does, in a transaction with these flags of xbegin(): recorded if it has committed. Between
+ * ward_begin() and ward_end() of the process; its accesses stumble. */
+int ward_run(int flags, enum duty duty, int doctor);
+void ward_begin(void);
+void ward_end(void);
+
+/* The same by itself; each access is a step. */
+int ward_step(int flags, enum duty duty, int doctor);
 
 /* For steps_show(). */
 void item_name(size_t offset, char *name, size_t name_bytes);

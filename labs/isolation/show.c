@@ -20,7 +20,7 @@ static void show_example(const char *text)
         struct graph *graph = graph_create(history.txns);
         show_history(&history, shown, sizeof(shown));
         printf("%s", shown);
-        history_edges(&history, graph);
+        judge_ask(&history, graph);
         for (int i = 0; i < graph->edges; i++) {
                 show_edge(&graph->edge[i], edge, sizeof(edge));
                 printf("        %s\n", edge);
@@ -30,11 +30,11 @@ static void show_example(const char *text)
         graph_free(graph);
 }
 
-static void show_meetings(const char *how, duty_body *leave, int flags)
+static void show_meetings(const char *how, enum duty leave, int flags)
 {
         struct meeting_results results;
         ward_fill(0x3);
-        if (ward_run(flags, leave, 0) != 0 || ward_look() != 0x2) {
+        if (ward_step(flags, leave, 0) != 0 || ward_look() != 0x2) {
                 printf("%s: doctor 0 cannot even leave alone\n", how);
                 return;
         }
@@ -59,9 +59,9 @@ int main(void)
         printf("Doctors 0 and 1, items a and b, are on call, and leave at the same time. A is stopped before each of "
                "its steps.\n\n");
         ward_open();
-        show_meetings("duty_leave(), XAC_SNAPSHOT", duty_leave, XAC_SNAPSHOT);
-        show_meetings("duty_leave(), serializable", duty_leave, 0);
-        show_meetings("duty_leave_promoted(), XAC_SNAPSHOT", duty_leave_promoted, XAC_SNAPSHOT);
+        show_meetings("duty_leave(), XAC_SNAPSHOT", DUTY_LEAVE, XAC_SNAPSHOT);
+        show_meetings("duty_leave(), serializable", DUTY_LEAVE, 0);
+        show_meetings("duty_leave_promoted(), XAC_SNAPSHOT", DUTY_LEAVE_PROMOTED, XAC_SNAPSHOT);
         ward_close();
         return EXIT_SUCCESS;
 }

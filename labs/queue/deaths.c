@@ -40,13 +40,13 @@ static void take_and_do(void *arg)
 {
         (void)arg;
         office_open();
-        steps_watch(queue, sizeof(*queue), false);
+        office_watch(WATCH_STEPS);
         int number = office_take();
         diary->flag = 1;
         grader_check(number == 1, "task 1 is the oldest, and A took task %d", number);
         diary->flag = 2;
         office_done(number);
-        steps_watch(NULL, 0, false);
+        office_watch(WATCH_NONE);
         diary->flag = 3;
         office_close();
 }
@@ -112,8 +112,7 @@ void death_while_others_wait(void)
 {
         pid_t a, b;
         begin_waiting(&a, &b);
-        kill(a, SIGKILL);
-        waitpid(a, NULL, 0);
+        worker_kill(a);
         await(&diary->done[1], b);
         grader_check(diary->done[1] == 1, "B waits, as A has the only task; A is killed. %d s later B has not got it",
                      START_MS / 1000);
@@ -127,10 +126,10 @@ void life_while_others_wait(bool is_stopped)
         pid_t a, b;
         begin_waiting(&a, &b);
         if (is_stopped)
-                kill(a, SIGSTOP);
+                worker_signal(a, SIGSTOP);
         poll(NULL, 0, WAIT_MS);
         if (is_stopped)
-                kill(a, SIGCONT);
+                worker_signal(a, SIGCONT);
         grader_check(diary->taken[1] == 1, "A has the only task, and %s: B got it, too",
                      is_stopped ? "is stopped, but lives" : "lives");
         diary->flag = 2;
@@ -175,8 +174,7 @@ void deaths_at_random(int tasks, int workers, int kills)
         for (int i = 0; i < kills; i++) {
                 int victim = (int)grader_random((uint32_t)workers);
                 poll(NULL, 0, 1 + (int)grader_random(20));
-                kill(pids[victim], SIGKILL);
-                waitpid(pids[victim], NULL, 0);
+                worker_kill(pids[victim]);
                 pids[victim] = worker_start(2 + workers + i, work_slowly, NULL);
         }
         worker_join(producer, "the producer");

@@ -13,6 +13,7 @@
 
 #include "labs/grader/environment.h"
 #include "labs/grader/scratch.h"
+#include "labs/grader/stops.h"
 #include "labs/grader/worker.h"
 #include "labs/queue/office.h"
 
@@ -35,7 +36,7 @@ static void work(void *arg)
 {
         (void)arg;
         office_open();
-        watch_accesses();
+        office_watch(WATCH_COUNT);
         for (int number; (number = office_take()) != 0;) {
                 taken->ms = now_ms();
                 taken->worker = worker_number();
@@ -61,9 +62,9 @@ static int show_taken(int count, double begin_ms)
 
 static void show_looks(const char *who)
 {
-        long before = diary->accesses;
+        long before = stops_counted();
         poll(NULL, 0, WATCH_MS);
-        printf("%s for %d ms: they read and write the queue %ld times\n", who, WATCH_MS, diary->accesses - before);
+        printf("%s for %d ms: they read and write the queue %ld times\n", who, WATCH_MS, stops_counted() - before);
 }
 
 static void show_workers(void)
@@ -85,8 +86,7 @@ static void show_workers(void)
         int second = taken->worker, count = taken->count;
         if (first != 0 && second != 0) {
                 begin_ms = now_ms();
-                kill(pids[second - 1], SIGKILL);
-                waitpid(pids[second - 1], NULL, 0);
+                worker_kill(pids[second - 1]);
                 printf("Worker %d is killed with task 2 in its hands:", second);
                 show_taken(count, begin_ms);
         }
@@ -98,9 +98,8 @@ static void show_workers(void)
                 poll(NULL, 0, WORK_MS);
                 if (!worker_has_ended(pids[i])) {
                         printf("Worker %d was not told QUEUE_END\n", i + 1);
-                        kill(pids[i], SIGKILL);
                 }
-                waitpid(pids[i], NULL, 0);
+                worker_kill(pids[i]);
         }
         printf("Of two tasks %d are done.\n", diary->done[1] + diary->done[2]);
 }

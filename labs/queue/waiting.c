@@ -8,15 +8,16 @@
 
 #include "labs/grader/grader.h"
 #include "labs/grader/steps.h"
+#include "labs/grader/stops.h"
 #include "labs/grader/worker.h"
 #include "labs/queue/office.h"
 
 enum { STEPS_MOST = 24, SHOWN_BYTES = 2000, WINDOW_MS = 300, WINDOWS = 3, START_MS = 5000, CREW_MOST = 8 };
 
 /* What A does, and what B: one of these. */
-static const struct act *acts;
+static const struct meeting *meeting;
 
-struct act {
+struct meeting {
         const char *a, *b;
         void (*first)(void);
         void (*second)(void);
@@ -27,40 +28,40 @@ struct act {
 static void act(void (*what)(void))
 {
         office_open();
-        steps_watch(queue, sizeof(*queue), false);
+        office_watch(WATCH_STEPS);
         what();
-        steps_watch(NULL, 0, false);
+        office_watch(WATCH_NONE);
         office_close();
 }
 
 static void act_a(void *arg)
 {
         (void)arg;
-        act(acts->first);
+        act(meeting->first);
 }
 
 static void act_b(void *arg)
 {
         (void)arg;
-        act(acts->second);
+        act(meeting->second);
 }
 
 /* All meetings of the two. */
-static void meet(const struct act *held)
+static void meet(const struct meeting *held)
 {
-        acts = held;
+        meeting = held;
         bool stands = true;
         for (int n = 1; stands && n <= STEPS_MOST; n++) {
-                office_begin(acts->tasks);
+                office_begin(meeting->tasks);
                 stands = steps_meet_sleeper(n, act_a, act_b, NULL);
-                grader_check(stands || n > 1, "A: %s: it never touched the queue", acts->a);
+                grader_check(stands || n > 1, "A: %s: it never touched the queue", meeting->a);
                 if (steps_slept_on()) {
                         char steps[SHOWN_BYTES];
                         steps_show(steps, sizeof(steps), field_name);
-                        grader_fail("A: %s; B: %s\n%sB has ended, and A sleeps: a wake-up is lost", acts->a, acts->b,
-                                    steps);
+                        grader_fail("A: %s; B: %s\n%sB has ended, and A sleeps: a wake-up is lost", meeting->a,
+                                    meeting->b, steps);
                 }
-                acts->check();
+                meeting->check();
         }
 }
 
@@ -72,11 +73,11 @@ static void check_left(int first, int last)
                 int taken = office_take();
                 grader_check(taken == number,
                              "A: %s; B: %s\nnow task %d is the oldest, and queue_take() returned %d (0: the end)",
-                             acts->a, acts->b, number, taken);
+                             meeting->a, meeting->b, number, taken);
                 office_done(number);
         }
-        grader_check(office_take() == 0, "A: %s; B: %s\nthe queue is closed, and all is done: no QUEUE_END", acts->a,
-                     acts->b);
+        grader_check(office_take() == 0, "A: %s; B: %s\nthe queue is closed, and all is done: no QUEUE_END", meeting->a,
+                     meeting->b);
 }
 
 /* ------------------------------------------------------------------ an empty queue */
@@ -100,7 +101,7 @@ static void check_none(void)
 
 void wake_by_put(void)
 {
-        meet(&(struct act){ "takes from an empty queue", "puts a task", take_first, put_first, 0, check_none });
+        meet(&(struct meeting){ "takes from an empty queue", "puts a task", take_first, put_first, 0, check_none });
 }
 
 static void take_end(void)
@@ -111,7 +112,7 @@ static void take_end(void)
 
 void wake_by_close(void)
 {
-        meet(&(struct act){ "takes from an empty queue", "closes it", take_end, office_shut, 0, check_none });
+        meet(&(struct meeting){ "takes from an empty queue", "closes it", take_end, office_shut, 0, check_none });
 }
 
 /* ------------------------------------------------------------------ a full queue */
@@ -135,13 +136,13 @@ static void check_rest(void)
 
 void wake_by_done(void)
 {
-        meet(&(struct act){ "puts into a full queue", "takes a task and does it", put_more, make_room, SLOTS,
-                            check_rest });
+        meet(&(struct meeting){ "puts into a full queue", "takes a task and does it", put_more, make_room, SLOTS,
+                                check_rest });
 }
 
 static void put_too_late(void)
 {
-        int err = queue_put(queue_env, queue, SLOTS + 1);
+        int err = office_try_put(SLOTS + 1);
         grader_check(err == QUEUE_END,
                      "queue_put() into a full queue that was closed returned %d, should return QUEUE_END", err);
 }
@@ -153,7 +154,7 @@ static void check_full(void)
 
 void wake_putter_by_close(void)
 {
-        meet(&(struct act){ "puts into a full queue", "closes it", put_too_late, office_shut, SLOTS, check_full });
+        meet(&(struct meeting){ "puts into a full queue", "closes it", put_too_late, office_shut, SLOTS, check_full });
 }
 
 /* ------------------------------------------------------------------ asleep */
@@ -161,7 +162,7 @@ void wake_putter_by_close(void)
 static void sleep_watched(void (*wait)(void))
 {
         office_open();
-        watch_accesses();
+        office_watch(WATCH_COUNT);
         wait();
         office_close();
 }
@@ -183,17 +184,17 @@ static void require_sleep(pid_t a, const char *what)
 {
         long before, after = 0;
         int limit_ms = START_MS * grader_patience();
-        for (int ms = 0; diary->accesses == 0 && ms < limit_ms && !worker_has_ended(a); ms++)
+        for (int ms = 0; stops_counted() == 0 && ms < limit_ms && !worker_has_ended(a); ms++)
                 poll(NULL, 0, 1);
         if (worker_has_ended(a))
                 worker_join(a, "A");
-        grader_check(diary->accesses > 0, "A: %s: it never touched the queue", what);
+        grader_check(stops_counted() > 0, "A: %s: it never touched the queue", what);
         worker_await_sleep(a, WINDOW_MS);
         grader_check(!worker_has_ended(a), "A: %s: it did not wait", what);
         for (int window = 0; window < WINDOWS; window++) {
-                before = diary->accesses;
+                before = stops_counted();
                 poll(NULL, 0, WINDOW_MS);
-                after = diary->accesses;
+                after = stops_counted();
                 if (after == before && worker_await_sleep(a, WINDOW_MS))
                         return;
         }
@@ -270,10 +271,10 @@ static void produce_or_work(void *arg)
                 return;
         }
         office_open();
-        steps_stumble(queue, sizeof(*queue));
+        office_watch(WATCH_STUMBLE);
         for (int i = 0; i < crew->tasks_each; i++)
                 office_put(1 + (number - 1) * crew->tasks_each + i);
-        steps_stumble(NULL, 0);
+        office_watch(WATCH_NONE);
         diary->flag++;
         while (number == 1 && diary->flag < crew->producers)
                 poll(NULL, 0, 1);

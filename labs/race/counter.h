@@ -2,15 +2,11 @@
 #ifndef LABS_RACE_COUNTER_H
 #define LABS_RACE_COUNTER_H
 
-/* What lies between a teller and the bank: the printer of receipts, and the bank's file without libxac. */
+/* The bank without libxac. */
 
 #include "labs/race/bank.h"
 
-/* Receipts of all processes so far. */
-long receipts_printed(void);
-void receipts_begin(void);
-
-/* The file "plain" of this folder, mapped so that all processes that map it share it. */
+/* In memory that all processes of a test share. */
 struct bank *plain_bank(void);
 
 /* For steps_show(). */

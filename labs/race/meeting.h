@@ -28,8 +28,9 @@ void bank_read(long balance[ACCOUNTS]);
 void balance_all(long balance[ACCOUNTS], long each);
 long balance_sum(const long balance[ACCOUNTS]);
 
-/* By the answer's safe_...(); what it returns, and *total. */
-int operation_run(const struct operation *operation, long *total);
+/* By the answer's safe_...(), in a bank that ACT_OPEN has opened: what it returns. Its receipts are counted. */
+int operation_run(const struct operation *operation);
+long receipts_printed(void); /* of all processes so far */
 
 /* As it should be; of NO_MONEY nothing changes. */
 int operation_model(const struct operation *operation, long balance[ACCOUNTS], long *total);

@@ -12,6 +12,7 @@
 #include "labs/grader/grader.h"
 #include "labs/grader/scratch.h"
 #include "labs/grader/steps.h"
+#include "labs/grader/stops.h"
 #include "labs/grader/worker.h"
 #include "labs/race/counter.h"
 #include "labs/race/meeting.h"
@@ -23,7 +24,7 @@ static struct bank *plain;
 static void deposit_often(void *arg)
 {
         (void)arg;
-        steps_stumble(plain, sizeof(*plain));
+        stops_stumble(plain, sizeof(*plain));
         for (int i = 0; i < TIMES; i++)
                 bank_deposit(plain, (int)grader_random(ACCOUNTS), 1);
 }
@@ -41,7 +42,7 @@ static void show_lost(void)
 static void deposit_once(void *arg)
 {
         (void)arg;
-        steps_watch(plain, sizeof(*plain), true);
+        stops_watch(plain, sizeof(*plain), true);
         bank_deposit(plain, 3, 10);
 }
 
@@ -67,7 +68,7 @@ static void show_steps(void)
 static void transfer_often(void *arg)
 {
         (void)arg;
-        steps_stumble(plain, sizeof(*plain));
+        stops_stumble(plain, sizeof(*plain));
         for (int i = 0; i < TIMES; i++) {
                 int from = worker_number() * 2; /* accounts of its own: no update is lost here */
                 bank_transfer(plain, from + i % 2, from + 1 - i % 2, 1);
@@ -80,9 +81,9 @@ static void show_torn(void)
         balance_all(plain->balance, BEGIN);
         for (int i = 0; i < TELLERS; i++)
                 tellers[i] = worker_start(i + 1, transfer_often, NULL);
-        steps_stumble(plain, sizeof(*plain));
+        stops_stumble(plain, sizeof(*plain));
         int torn = bank_torn(plain, (long)BEGIN * ACCOUNTS, LOOKS);
-        steps_stumble(NULL, 0);
+        stops_stumble(NULL, 0);
         for (int i = 0; i < TELLERS; i++)
                 worker_join(tellers[i], "a teller");
         printf("The torn transfer. %d processes transfer by bank_transfer(), each between two accounts of its own:\n"
@@ -93,7 +94,7 @@ static void show_torn(void)
 static void transfer_once(void *arg)
 {
         (void)arg;
-        steps_watch(plain, sizeof(*plain), true);
+        stops_watch(plain, sizeof(*plain), true);
         bank_transfer(plain, 3, 7, 60);
 }
 
@@ -119,11 +120,11 @@ static void deposit_safely(void *arg)
 {
         (void)arg;
         bank = environment_open("bank.xac", sizeof(*bank), XAC_NOSYNC, &bank_env);
-        steps_stumble(bank, sizeof(*bank));
+        stops_stumble(bank, sizeof(*bank));
         for (int i = 0; i < TIMES; i++)
                 grader_check(safe_deposit(bank_env, bank, (int)grader_random(ACCOUNTS), 1) == 0,
                              "safe_deposit() failed");
-        steps_stumble(NULL, 0);
+        stops_stumble(NULL, 0);
         environment_close(bank_env);
 }
 

@@ -2,20 +2,18 @@
 
 #include "labs/recovery/engine.h"
 
-#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/time.h>
 
 #include "labs/grader/grader.h"
+#include "labs/recovery/acts.h"
 #include "labs/recovery/images.h"
 #include "labs/recovery/log.h"
 #include "labs/recovery/story.h"
 #include "labs/recovery/tell.h"
 
 enum {
-        LIMIT_SECONDS = 2,    /* for a thousand recoveries */
         DISKS_MOST = 1000000, /* of a story */
         GO_ON_EVERY = 16,
 };
@@ -54,64 +52,73 @@ static _Noreturn void fail(struct generation *generation, struct log *log, const
 
 /* ------------------------------------------------------------------ a recovery */
 
-static sigjmp_buf escape;
-static volatile sig_atomic_t is_guarded;
-
-static void on_signal(int number)
+static _Noreturn void fail_signal(struct generation *generation, int number)
 {
-        if (is_guarded)
-                siglongjmp(escape, number);
-        if (number == SIGVTALRM)
-                return;
-        signal(number, SIG_DFL);
-        raise(number);
-}
-
-/* An answer that crashes or goes round and round is judged like one that finds the wrong thing. The limit begins anew
- * now and then, not for each of a million recoveries. */
-static void guard(void)
-{
-        static unsigned count;
-        static const int numbers[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGVTALRM };
-        if (count == 0)
-                for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
-                        sigaction(numbers[i], &(struct sigaction){ .sa_handler = on_signal, .sa_flags = SA_NODEFER },
-                                  NULL);
-        if (count++ % 1000 == 0)
-                setitimer(ITIMER_VIRTUAL, &(struct itimerval){ .it_value.tv_sec = LIMIT_SECONDS }, NULL);
-        is_guarded = true;
-}
-
-static void recover(struct log *log, struct disk *disk, struct generation *generation)
-{
-        static char trouble[60];
-        memset(log, 0, sizeof(*log));
-        log->disk = disk;
-        int number = sigsetjmp(escape, 0);
-        if (number == 0) {
-                guard();
-                log_recover(log);
-                is_guarded = false;
-                return;
-        }
-        is_guarded = false;
+        static struct log none;
+        char trouble[60];
         if (number == SIGVTALRM)
                 snprintf(trouble, sizeof(trouble), "does not come back");
         else
                 snprintf(trouble, sizeof(trouble), "is ended by signal %d (%s)", number, strsignal(number));
-        fail(generation, log, trouble, -1);
+        fail(generation, &none, trouble, -1);
 }
 
-/* Recovers from the disk that is judged, and returns the last commit that is found. */
-static int judge_recovery(struct generation *generation, struct disk *disk)
+/* Returns the last commit that was found on the disk that is judged. */
+static int judge_recovery(struct generation *generation, const struct recovered *recovered)
 {
-        struct log log;
-        memcpy(disk->sector, generation->image->sector, sizeof(disk->sector));
-        recover(&log, disk, generation);
+        struct log log = { .disk = NULL };
+        if (recovered->signal != 0)
+                fail_signal(generation, recovered->signal);
+        memcpy(log.page, recovered->page, sizeof(log.page));
         int found = history_find(&generation->history, log.page);
         if (found < generation->acknowledged || found > generation->appended)
                 fail(generation, &log, NULL, found);
         return found;
+}
+
+/* Disks are handed to the answer many at a time, and judged in their order. */
+struct batch {
+        int count;
+        struct cut {
+                int events, appended, acknowledged;
+        } cut[DISKS_TOGETHER];
+        struct image image[DISKS_TOGETHER];
+        uint8_t sector[DISKS_TOGETHER][DISK_SECTORS][SECTOR_BYTES];
+        struct recovered recovered[DISKS_TOGETHER];
+};
+
+static struct batch first_batch, second_batch;
+
+static struct cut get_cut(const struct generation *generation)
+{
+        return (struct cut){ generation->cut, generation->appended, generation->acknowledged };
+}
+
+static void set_cut(struct generation *generation, struct cut cut)
+{
+        generation->cut = cut.events;
+        generation->appended = cut.appended;
+        generation->acknowledged = cut.acknowledged;
+}
+
+static void judge_batch(struct generation *generation, struct batch *batch, void (*go_on)(int found))
+{
+        struct cut now = get_cut(generation); /* disks may be of earlier ones */
+        int count = batch->count;
+        batch->count = 0;
+        if (count == 0)
+                return;
+        for (int i = 0; i < count; i++)
+                memcpy(batch->sector[i], batch->image[i].sector, sizeof(batch->sector[i]));
+        answer_recover_all(count, batch->sector, batch->recovered);
+        for (int i = 0; i < count; i++) {
+                generation->image = &batch->image[i];
+                set_cut(generation, batch->cut[i]);
+                int found = judge_recovery(generation, &batch->recovered[i]);
+                if (go_on != NULL)
+                        go_on(found);
+        }
+        set_cut(generation, now);
 }
 
 /* ------------------------------------------------------------------ power cuts */
@@ -122,27 +129,41 @@ static bool has_time(void)
         return engine.tally->images + engine.tally->second_images < DISKS_MOST;
 }
 
-static bool judge_second(void *arg, const struct image *image)
+/* What is done with the disks of a generation. */
+struct judgement {
+        struct generation *generation;
+        struct batch *batch;
+        uint64_t *counted;
+        void (*go_on)(int found);
+};
+
+static bool add_to_batch(void *arg, const struct image *image)
 {
-        static struct disk disk;
-        (void)arg;
-        second.image = image;
-        engine.tally->second_images++;
-        judge_recovery(&second, &disk);
+        const struct judgement *judgement = arg;
+        struct batch *batch = judgement->batch;
+        batch->cut[batch->count] = get_cut(judgement->generation);
+        batch->image[batch->count++] = *image;
+        (*judgement->counted)++;
+        if (batch->count == DISKS_TOGETHER)
+                judge_batch(judgement->generation, batch, judgement->go_on);
         return has_time();
 }
 
-static void try_cut(struct generation *generation, int events, bool (*judge)(void *arg, const struct image *image))
+static void try_cut(struct judgement *judgement, int events)
 {
+        struct generation *generation = judgement->generation;
         generation->cut = events;
         engine.tally->cuts++;
         memset(engine.was_found, 0, generation == &first ? sizeof(engine.was_found) : 0);
-        if (images_each(&generation->trace, events, judge, NULL) > IMAGES_MOST)
+        if (images_each(&generation->trace, events, add_to_batch, judgement) > IMAGES_MOST)
                 engine.tally->is_complete = false;
+        if (judgement->go_on != NULL) /* what was found is of this cut */
+                judge_batch(generation, judgement->batch, judgement->go_on);
 }
 
-static void each_cut(struct generation *generation, bool (*judge)(void *arg, const struct image *image))
+static void each_cut(struct judgement *judgement)
 {
+        struct generation *generation = judgement->generation;
         const struct trace *trace = &generation->trace;
         bool is_wanted = engine.where == ENGINE_EVERYWHERE;
         generation->appended = generation->acknowledged = 0;
@@ -158,53 +179,40 @@ static void each_cut(struct generation *generation, bool (*judge)(void *arg, con
                         generation->acknowledged = event->acknowledged;
                 }
                 if (differs && is_wanted)
-                        try_cut(generation, i + 1, judge);
+                        try_cut(judgement, i + 1);
                 if (event->kind == EVENT_MARK && engine.where == ENGINE_IN_CHECKPOINTS)
                         is_wanted = false; /* the mark behind it */
         }
+        judge_batch(generation, judgement->batch, judgement->go_on);
 }
 
 /* The log goes on from the disk that `first` has left; then all its power cuts. */
-static void go_on(int found)
+static void go_on_from(int found)
 {
         static struct disk disk;
-        struct image image = *first.image; /* the search goes on below us */
-        struct log log;
-        memcpy(disk.sector, image.sector, sizeof(disk.sector));
+        struct log log = { .disk = &disk };
+        struct judgement judgement = { &second, &second_batch, &engine.tally->second_images, NULL };
+        memcpy(disk.sector, first.image->sector, sizeof(disk.sector));
         first.found = found;
         second.history = first.history;
         history_cut(&second.history, found);
         trace_begin(&second.trace, &disk);
         trace_mark(&second.trace, found, found);
-        recover(&log, &disk, &first);
+        int number = answer_recover_guarded(&log);
+        if (number != 0)
+                fail_signal(&first, number);
         story_run(engine.second_story, &log, &second.history);
         disk.trace = NULL;
-        first.image = &image;
-        each_cut(&second, judge_second);
+        each_cut(&judgement);
 }
 
-static bool judge_first(void *arg, const struct image *image)
+/* A disk that was found good. */
+static void go_on(int found)
 {
-        static struct disk disk;
-        (void)arg;
-        first.image = image;
-        engine.tally->images++;
-        judge_recovery(&first, &disk);
-        return has_time();
-}
-
-/* A disk that judge_first() has found good. */
-static bool judge_going_on(void *arg, const struct image *image)
-{
-        static struct disk disk;
-        (void)arg;
-        first.image = image;
-        int found = judge_recovery(&first, &disk);
-        if (!engine.was_found[found] || engine.number++ % GO_ON_EVERY == 0) {
-                engine.was_found[found] = true;
-                go_on(found);
-        }
-        return has_time();
+        if (engine.was_found[found] && engine.number++ % GO_ON_EVERY != 0)
+                return;
+        engine.was_found[found] = true;
+        go_on_from(found);
 }
 
 static void run_first(const char *story, struct disk *disk)
@@ -215,7 +223,7 @@ static void run_first(const char *story, struct disk *disk)
         trace_begin(&first.trace, disk);
         trace_mark(&first.trace, 0, 0);
         trace_call(&first.trace, "log_recover(), of an empty log");
-        log_recover(&log);
+        answer_recover(&log);
         story_run(story, &log, &first.history);
         disk->trace = NULL;
 }
@@ -229,9 +237,11 @@ void engine_judge(const char *story, const char *second_story, enum engine_where
         engine.second_story = second_story;
         engine.where = where;
         run_first(story, &disk);
-        each_cut(&first, judge_first); /* those first, for they are shorter */
+        struct judgement judgement = { &first, &first_batch, &tally->images, NULL };
+        each_cut(&judgement); /* those first, for they are shorter */
+        judgement.go_on = go_on;
         if (second_story != NULL)
-                each_cut(&first, judge_going_on);
+                each_cut(&judgement);
         if (!has_time())
                 tally->is_complete = false;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "labs/grader/grader.h"
+#include "labs/recovery/acts.h"
 #include "labs/recovery/engine.h"
 #include "labs/recovery/log.h"
 #include "labs/recovery/story.h"
@@ -28,7 +29,7 @@ static void test_replay(void)
         struct log log = { .disk = &disk };
         log_format(&disk);
         history_begin(&history);
-        log_recover(&log);
+        answer_recover(&log);
         story_run("aAasraAsraAcr", &log, &history);
 }
 

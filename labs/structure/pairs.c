@@ -9,19 +9,13 @@
 
 #include "labs/grader/environment.h"
 #include "labs/grader/grader.h"
+#include "labs/grader/host.h"
 #include "labs/grader/steps.h"
+#include "labs/structure/acts.h"
 
 enum { STEPS_MOST = 300, KEYS_MOST = 1024, SHOWN_BYTES = 2500, PAGES_SHOWN = 3 };
 
-struct table *table;
-xac_env *table_env;
-
-/* What an operation has come to. */
-struct outcome {
-        int err;
-        bool is_there;
-        uint64_t value; /* or the count */
-};
+static xac_env *table_env;
 
 /* A set of keys, as it should be. */
 struct model {
@@ -36,58 +30,20 @@ static struct operation operations[2];
 
 void table_open(void)
 {
-        table = environment_open("table.xac", TABLE_BYTES, XAC_NOSYNC, &table_env);
+        environment_open("table.xac", TABLE_BYTES, XAC_NOSYNC, &table_env);
         if (outcomes == NULL)
                 outcomes = mmap(NULL, 2 * sizeof(*outcomes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         grader_check(outcomes != MAP_FAILED, "mmap: %s", strerror(errno));
 }
 
-void table_close(void)
-{
-        environment_close(table_env);
-}
-
-struct filling {
-        const uint64_t *keys;
-        int count;
-        int err;
-};
-
-static int fill_body(void *arg)
-{
-        struct filling *filling = arg;
-        memset((void *)table, 0, TABLE_BYTES);
-        filling->err = 0;
-        for (int i = 0; i < filling->count && filling->err == 0; i++)
-                filling->err = table_put(table, filling->keys[i], filling->keys[i]);
-        return 0;
-}
-
 void table_fill(const uint64_t *keys, int count)
 {
-        struct filling filling = { keys, count, 0 };
-        int err = xac_run(table_env, 0, fill_body, &filling);
-        grader_check(err == 0, "the table cannot be filled: %s", xac_strerror(err));
-        grader_check(filling.err == 0, "table_put() returned %d in a table of less than %d keys", filling.err, count);
+        int err = 0;
+        host_do(ACT_FILL, keys, (size_t)count * sizeof(*keys), &err, sizeof(err));
+        grader_check(err == 0, "table_put() returned %d in a table of less than %d keys", err, count);
 }
 
 /* ------------------------------------------------------------------ operations */
-
-static struct outcome run_operation(const struct operation *operation)
-{
-        struct outcome outcome = { 0, false, 0 };
-        if (operation->kind == PUT)
-                outcome.err = shared_put(table_env, table, operation->key, operation->value);
-        else if (operation->kind == GET)
-                outcome.err = shared_get(table_env, table, operation->key, &outcome.value, &outcome.is_there);
-        else if (operation->kind == DELETE)
-                outcome.err = shared_delete(table_env, table, operation->key, &outcome.is_there);
-        else
-                outcome.err = shared_count(table_env, table, &outcome.value);
-        if (operation->kind == GET && !outcome.is_there)
-                outcome.value = 0;
-        return outcome;
-}
 
 static struct entry *model_find(struct model *model, uint64_t key)
 {
@@ -133,11 +89,7 @@ static bool is_same(struct outcome a, struct outcome b)
 
 static void act(int number)
 {
-        table_open();
-        steps_watch(table, TABLE_BYTES, false);
-        outcomes[number] = run_operation(&operations[number]);
-        steps_watch(NULL, 0, false);
-        table_close();
+        host_do(ACT_MEET, &operations[number], sizeof(operations[number]), &outcomes[number], sizeof(outcomes[number]));
 }
 
 static void act_a(void *arg)
@@ -154,31 +106,19 @@ static void act_b(void *arg)
 
 /* ------------------------------------------------------------------ what is judged */
 
-struct inspection {
-        struct model *model;
-        bool is_good;
-};
-
-static int inspect_body(void *arg)
-{
-        struct inspection *inspection = arg;
-        struct model *model = inspection->model;
-        inspection->is_good = table_count(table) == (uint64_t)model->count;
-        for (int i = 0; i < model->count; i++) {
-                uint64_t value = 0;
-                bool is_there = table_get(table, model->entry[i].key, &value);
-                inspection->is_good = inspection->is_good && is_there && value == model->entry[i].value;
-        }
-        return 0;
-}
-
 /* Does the table hold what the model does? */
 static bool holds(struct model *model)
 {
-        struct inspection inspection = { model, false };
-        int err = xac_run(table_env, XAC_RDONLY, inspect_body, &inspection);
-        grader_check(err == 0, "the table cannot be read: %s", xac_strerror(err));
-        return inspection.is_good;
+        static uint64_t keys[KEYS_MOST];
+        static struct outcome found[KEYS_MOST + 1];
+        size_t count = (size_t)model->count;
+        for (size_t i = 0; i < count; i++)
+                keys[i] = model->entry[i].key;
+        host_do(ACT_INSPECT, keys, count * sizeof(keys[0]), found, (count + 1) * sizeof(found[0]));
+        bool is_good = found[count].value == count;
+        for (size_t i = 0; i < count; i++)
+                is_good = is_good && found[i].is_there && found[i].value == model->entry[i].value;
+        return is_good;
 }
 
 static bool is_order(int first, const uint64_t *keys, int count)

@@ -18,11 +18,8 @@ struct operation {
         uint64_t key, value;
 };
 
-/* The table that all tests use, in a view. */
-extern struct table *table;
-extern xac_env *table_env;
+/* The table that all tests use. A test opens it before all else. */
 void table_open(void);
-void table_close(void);
 
 /* Empties it, and puts these keys, each with its own number as its value. */
 void table_fill(const uint64_t *keys, int count);

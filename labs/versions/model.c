@@ -9,11 +9,12 @@
 #include <sys/mman.h>
 
 #include "labs/grader/grader.h"
+#include "labs/grader/host.h"
+#include "labs/versions/acts.h"
 
 enum { COMMITS_MOST = 4096, SHOWN_BYTES = 1500 };
 
 struct model {
-        struct store store;
         bool wrote[COMMITS_MOST][PAGES];
         long value[COMMITS_MOST][PAGES];
 };
@@ -27,7 +28,7 @@ void model_create(void)
                 model = mmap(NULL, sizeof(*model), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         grader_check(model != MAP_FAILED, "mmap: %s", strerror(errno));
         memset(model->wrote, 0, sizeof(model->wrote));
-        store = &model->store;
+        store = &((struct shared *)host_memory(sizeof(struct shared)))->store;
         store_create(store);
 }
 
@@ -65,6 +66,28 @@ long model_visible(int page, long snapshot)
         while (commit > 0 && !model->wrote[commit][page])
                 commit--;
         return commit;
+}
+
+int answer_visible(int page, long snapshot, bool is_stepped)
+{
+        int slot;
+        host_do(ACT_VISIBLE, &(struct visible){ page, snapshot, is_stepped }, sizeof(struct visible), &slot,
+                sizeof(slot));
+        return slot;
+}
+
+int answer_reclaim(bool is_stepped)
+{
+        int count;
+        host_do(ACT_RECLAIM, &is_stepped, sizeof(is_stepped), &count, sizeof(count));
+        return count;
+}
+
+long answer_take(int reader, bool is_stepped)
+{
+        long snapshot;
+        host_do(ACT_TAKE, &(struct take){ reader, is_stepped }, sizeof(struct take), &snapshot, sizeof(snapshot));
+        return snapshot;
 }
 
 /* Who sees a version of `page` made by `commit`, superseded by `newer`? A reader; READERS: who begins now; or NONE. */

@@ -2,139 +2,116 @@
 
 #include "labs/versions/readers.h"
 
-#include <pthread.h>
-#include <sched.h>
+#include <errno.h>
+#include <stdatomic.h>
 #include <stdbool.h>
-#include <stdint.h>
+#include <stddef.h>
 #include <string.h>
-#include <time.h>
+#include <sys/mman.h>
 
-#include "labs/grader/access.h"
 #include "labs/grader/grader.h"
-#include "labs/versions/store.h"
+#include "labs/grader/host.h"
+#include "labs/grader/worker.h"
+#include "labs/versions/acts.h"
 
-enum { EACH = 100, STAND_TURNS = 200 };
+enum { EACH = 100 };
 
-static struct store shared;
+static struct shared *shared;
+static atomic_int *to_go; /* readers that still read; no process of the answer sees it */
 static int rounds_each;
-static _Atomic int to_go; /* readers that still read */
-static _Thread_local uint64_t draw_state;
-static _Thread_local bool is_writer, is_steady;
 
-/* grader_random() is of one thread; this is xorshift (G. Marsaglia, 2003), begun from it. */
-static uint32_t draw(uint32_t below)
-{
-        draw_state ^= draw_state << 13;
-        draw_state ^= draw_state >> 7;
-        draw_state ^= draw_state << 17;
-        return (uint32_t)(draw_state >> 32) % below;
-}
-
-/* A reader stands until the writer has committed some times more; for a moment at most, should it stand, too. */
-static void stand_for(long commits)
-{
-        long last = shared.last_commit + commits;
-        for (int turns = 0; turns < STAND_TURNS && shared.last_commit < last && to_go > 0; turns++)
-                nanosleep(&(struct timespec){ 0, 10000 }, NULL);
-}
-
-static void stumble(const void *addr, size_t byte_len, bool is_write)
-{
-        (void)addr;
-        (void)byte_len;
-        (void)is_write;
-        if (is_writer && is_steady)
-                return;
-        uint32_t chance = draw(24);
-        if (chance == 0 && is_writer)
-                nanosleep(&(struct timespec){ 0, 20000 + draw(60000) }, NULL);
-        else if (chance == 0)
-                stand_for(1 + draw(20));
-        else if (chance == 1)
-                sched_yield();
-}
-
+/* The values are read while the reader still holds its snapshot. */
 static void read_once(int reader)
 {
-        long snapshot = snapshot_take(&shared, reader), sum = 0;
+        struct reading reading;
+        long sum = 0;
+        host_do(ACT_READ, &reader, sizeof(reader), &reading, sizeof(reading));
         for (int page = 0; page < PAGES; page++) {
-                int slot = version_visible(&shared, page, snapshot);
+                int slot = reading.slot[page];
                 grader_check(slot >= 0 && slot < SLOTS,
                              "reader %d at snapshot %ld: version_visible(page %d) is %d; the page was written at first",
-                             reader, snapshot, page, slot);
-                sum += shared.slot[slot].value;
+                             reader, reading.snapshot, page, slot);
+                sum += shared->store.slot[slot].value;
         }
         grader_check(sum == (long)PAGES * EACH,
                      "reader %d at snapshot %ld: the sum over the pages is %ld, it is %d in each commit", reader,
-                     snapshot, sum, PAGES * EACH);
-        snapshot_give_back(&shared, reader);
+                     reading.snapshot, sum, PAGES * EACH);
+        snapshot_give_back(&shared->store, reader);
 }
 
-struct task {
-        pthread_t thread;
-        int reader;
-        uint64_t seed;
-};
-
-static void *read_often(void *arg)
+static void stumble_as(bool is_writer, bool is_steady)
 {
-        const struct task *task = arg;
-        draw_state = task->seed;
+        host_do(ACT_STUMBLE, &(struct stumble){ is_writer, is_steady }, sizeof(struct stumble), NULL, 0);
+}
+
+static void read_often(void *arg)
+{
+        int reader = worker_number() - 1;
+        (void)arg;
+        stumble_as(false, false);
         for (int i = 0; i < rounds_each; i++)
-                read_once(task->reader);
-        to_go--;
-        return NULL;
+                read_once(reader);
+        atomic_fetch_sub(to_go, 1);
 }
 
 /* Moves an amount from one page to another. */
 static void write_once(void)
 {
-        int page[2] = { (int)draw(PAGES), 0 };
-        page[1] = (page[0] + 1 + (int)draw(PAGES - 1)) % PAGES;
-        long amount = draw(10);
-        long value[2] = { shared.slot[shared.newest[page[0]]].value - amount,
-                          shared.slot[shared.newest[page[1]]].value + amount };
-        grader_check(store_commit(&shared, 2, page, value) == 0,
+        struct store *store = &shared->store;
+        int page[2] = { (int)grader_random(PAGES), 0 };
+        page[1] = (page[0] + 1 + (int)grader_random(PAGES - 1)) % PAGES;
+        long amount = grader_random(10), value[2];
+        for (int i = 0; i < 2; i++) {
+                long slot = store->newest[page[i]];
+                grader_check(slot >= 0 && slot < SLOTS, "newest[%d] is %ld", page[i], slot);
+                value[i] = store->slot[slot].value + (i == 0 ? -amount : amount);
+        }
+        grader_check(store_commit(store, 2, page, value) == 0,
                      "the store is full: %d readers hold at most %d versions, and all %d slots are in use", READERS,
                      (READERS + 1) * PAGES, SLOTS);
-        is_steady = draw(32) != 0; /* mostly: much happens while a reader has stumbled */
-        store_reclaim(&shared);
+        stumble_as(true, grader_random(32) != 0); /* mostly steady: much happens while a reader has stumbled */
+        answer_reclaim(false);
 }
 
 static void begin_store(void)
 {
         int page[PAGES];
         long value[PAGES];
-        store_create(&shared);
+        store_create(&shared->store);
         for (int i = 0; i < PAGES; i++) {
                 page[i] = i;
                 value[i] = EACH;
         }
-        store_commit(&shared, PAGES, page, value);
+        store_commit(&shared->store, PAGES, page, value);
+}
+
+/* Has one ended that still had to read? */
+static bool has_lost_one(const pid_t *readers)
+{
+        int ended = 0;
+        for (int i = 0; i < READERS; i++)
+                ended += worker_has_ended(readers[i]);
+        return ended > READERS - atomic_load(to_go);
 }
 
 void readers_run(int rounds)
 {
-        struct task task[READERS];
+        pid_t readers[READERS];
+        long commits = 0;
+        shared = host_memory(sizeof(*shared));
         begin_store();
         rounds_each = rounds;
-        to_go = READERS;
-        draw_state = 1 + grader_random(UINT32_MAX);
-        access_watch(&shared, sizeof(shared), stumble);
-        for (int i = 0; i < READERS; i++) {
-                task[i] = (struct task){ .reader = i, .seed = 1 + grader_random(UINT32_MAX) };
-                int err = pthread_create(&task[i].thread, NULL, read_often, &task[i]);
-                grader_check(err == 0, "pthread_create: %s", strerror(err));
-        }
-        long commits = 0;
-        is_writer = true;
-        for (; to_go > 0; commits++)
+        to_go = mmap(NULL, sizeof(*to_go), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        grader_check(to_go != MAP_FAILED, "mmap: %s", strerror(errno));
+        atomic_store(to_go, READERS);
+        for (int i = 0; i < READERS; i++)
+                readers[i] = worker_start(i + 1, read_often, NULL);
+        for (; atomic_load(to_go) > 0 && !has_lost_one(readers); commits++)
                 write_once();
         for (int i = 0; i < READERS; i++)
-                pthread_join(task[i].thread, NULL);
-        access_watch(NULL, 0, NULL);
+                worker_join(readers[i], "a reader");
         grader_check(commits > 0, "the writer never came to write");
-        store_reclaim(&shared);
-        grader_check(slots_used(&shared) == PAGES, "all readers are gone: %d versions are left, should be %d",
-                     slots_used(&shared), PAGES);
+        answer_reclaim(false);
+        grader_check(slots_used(&shared->store) == PAGES, "all readers are gone: %d versions are left, should be %d",
+                     slots_used(&shared->store), PAGES);
 }

@@ -2,9 +2,9 @@
 #ifndef LABS_VERSIONS_READERS_H
 #define LABS_VERSIONS_READERS_H
 
-/* Threads: READERS of them read `rounds` times each, all pages at one snapshot; one writes and reclaims meanwhile. Now
- * and then a reader stands before a step until the writer has committed some times. The sum over the pages is the same
- * in each commit; a reader that sees another one fails the test. */
+/* Processes: READERS of them read `rounds` times each, all pages at one snapshot; one writes and reclaims meanwhile.
+ * Now and then a reader stands before a step until the writer has committed some times. The sum over the pages is the
+ * same in each commit; a reader that sees another one fails the test. */
 void readers_run(int rounds);
 
 #endif

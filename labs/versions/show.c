@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "labs/grader/grader.h"
+#include "labs/versions/acts.h"
 #include "labs/versions/model.h"
 
 static const int commits_shown[] = { 0, 5, 10, 20, 40, 80, 160, 320 };
@@ -28,7 +29,7 @@ static void show_table(void)
         for (int i = 0; i < SHOWN; i++) {
                 for (; done < commits_shown[i] && slots_used(store) < SLOTS; done++) {
                         model_commit(1U << grader_random(PAGES));
-                        store_reclaim(store);
+                        answer_reclaim(false);
                 }
                 if (done < commits_shown[i]) {
                         printf("    %7d       full: %d slots\n", done, SLOTS);
@@ -38,7 +39,7 @@ static void show_table(void)
                        model_count(MODEL_OLDEST));
         }
         snapshot_give_back(store, 0);
-        int count = store_reclaim(store);
+        int count = answer_reclaim(false);
         printf("    The reader has ended: store_reclaim() gave %d back, %d are left.\n\n", count, slots_used(store));
 }
 
@@ -56,7 +57,7 @@ static void show_chains(void)
                 model_show_page(page, text, sizeof(text));
                 printf("    %s\n", text);
         }
-        printf("    store_reclaim() returned %d\n", store_reclaim(store));
+        printf("    store_reclaim() returned %d\n", answer_reclaim(false));
         for (int page = 0; page < 4; page++) {
                 model_show_page(page, text, sizeof(text));
                 printf("    %s\n", text);

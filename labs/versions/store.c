@@ -2,6 +2,7 @@
 
 #include "labs/versions/store.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 void store_create(struct store *store)
@@ -25,13 +26,26 @@ int slots_used(const struct store *store)
         return SLOTS - store->free_count;
 }
 
+/* Whoever shares the store may have left anything in it. */
+static int take_slot(struct store *store)
+{
+        int count = store->free_count;
+        if (count < 1 || count > SLOTS)
+                abort();
+        int slot = store->free_slot[count - 1];
+        if (slot < 0 || slot >= SLOTS)
+                abort();
+        store->free_count = count - 1;
+        return slot;
+}
+
 int store_commit(struct store *store, int count, const int *page, const long *value)
 {
         long commit = store->last_commit + 1;
         if (store->free_count < count)
                 return STORE_FULL;
         for (int i = 0; i < count; i++) {
-                int slot = store->free_slot[--store->free_count];
+                int slot = take_slot(store);
                 struct version *version = &store->slot[slot];
                 version->page = page[i];
                 version->older = store->newest[page[i]];

@@ -43,7 +43,7 @@ static void require_edge(const struct graph *graph, int from, const struct op *a
 static void check_all_edges(void)
 {
         struct graph *graph = graph_create(history.txns);
-        history_edges(&history, graph);
+        judge_ask(&history, graph);
         judge_edges(&history, graph);
         for (int from = 0; from < history.txns; from++)
                 for (int to = 0; to < history.txns; to++)
@@ -119,10 +119,10 @@ static void test_crew(void)
         for (int a = 0; a < DOCTORS; a++)
                 for (int b = 0; b < DOCTORS; b++)
                         if (a != b)
-                                meet_without_cycle(&(struct meeting){ duty_leave_promoted, XAC_SNAPSHOT, a, b,
+                                meet_without_cycle(&(struct meeting){ DUTY_LEAVE_PROMOTED, XAC_SNAPSHOT, a, b,
                                                                       1U << a | 1U << b });
-        crew_without_cycle(duty_leave, 0, TIMES);
-        crew_without_cycle(duty_leave_promoted, XAC_SNAPSHOT, TIMES);
+        crew_without_cycle(DUTY_LEAVE, 0, TIMES);
+        crew_without_cycle(DUTY_LEAVE_PROMOTED, XAC_SNAPSHOT, TIMES);
 }
 
 const struct grader_test hidden_tests[] = {

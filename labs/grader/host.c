@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Starts hosts, and talks to them by a socket: a request with its bytes, a reply with its own. */
+
+#include "labs/grader/host.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "labs/grader/confine.h"
+#include "labs/grader/grader.h"
+#include "labs/grader/host_start.h"
+#include "labs/grader/memory.h"
+#include "labs/grader/stops.h"
+#include "labs/grader/worker.h"
+
+static const struct host_program *program;
+static pid_t host, owner; /* the owner is the process that has started it */
+static int line = -1;     /* to the host */
+
+void host_use(const struct host_program *used)
+{
+        program = used;
+}
+
+/* ------------------------------------------------------------------ its process */
+
+/* The descriptors that a host has: those of enum host_descriptor, in this order, and what it prints to. */
+static void keep_descriptors(const int *kept)
+{
+        int high[HOST_DESCRIPTORS];
+        for (int i = 0; i < HOST_DESCRIPTORS; i++)
+                high[i] = kept[i] < 0 ? -1 : fcntl(kept[i], F_DUPFD, HOST_LINE + 2 * HOST_DESCRIPTORS);
+        for (int i = 0; i < HOST_DESCRIPTORS; i++)
+                if (high[i] < 0 || dup2(high[i], HOST_LINE + i) < 0)
+                        close(HOST_LINE + i);
+        close_range(HOST_LINE + HOST_DESCRIPTORS, ~0U, 0);
+}
+
+/* Nothing of what the instructor's environment has. */
+static char **small_environment(void)
+{
+        static const char *const names[] = { "PATH", "TMPDIR", "LD_LIBRARY_PATH", "XAC_TEST_RUN" };
+        static char *environment[sizeof(names) / sizeof(*names) + 2] = { "LC_ALL=C" };
+        int count = 1;
+        for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+                const char *value = getenv(names[i]);
+                if (value != NULL && asprintf(&environment[count], "%s=%s", names[i], value) >= 0)
+                        count++;
+        }
+        environment[count] = NULL;
+        return environment;
+}
+
+static _Noreturn void become_host(int socket, pid_t parent, uint32_t seed)
+{
+        char who[2] = { stops_role.who ? stops_role.who : '-', '\0' }, stop_at[16], seed_text[16];
+        const int kept[HOST_DESCRIPTORS] = { socket, memory_descriptor(), who[0] == 'A' ? stops_role.said : -1,
+                                             who[0] == 'A' ? stops_role.go : -1 };
+        char *const arguments[] = { "host", who, stop_at, seed_text, NULL };
+
+        snprintf(stop_at, sizeof(stop_at), "%d", stops_role.stop_at);
+        snprintf(seed_text, sizeof(seed_text), "%u", seed);
+        keep_descriptors(kept);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        int rules = confine_rules(program->readable, program->writable);
+        if (getppid() == parent && confine_enter(rules, program->user) == 0)
+                execve(program->path, arguments, small_environment());
+        _exit(HOST_NOT_STARTED);
+}
+
+static void start_host(void)
+{
+        int ends[2];
+        pid_t parent = getpid();
+        uint32_t seed = grader_random(UINT32_MAX);
+        grader_check(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0, "socketpair: %s", strerror(errno));
+        memory_prepare();
+        fflush(NULL);
+        host = fork();
+        grader_check(host >= 0, "fork: %s", strerror(errno));
+        if (host == 0)
+                become_host(ends[1], parent, seed);
+        worker_has_host(host);
+        owner = getpid();
+        line = ends[0];
+        close(ends[1]);
+}
+
+void host_end(void)
+{
+        if (host == 0)
+                return;
+        close(line);
+        if (owner == getpid()) {
+                kill(host, SIGKILL);
+                waitpid(host, NULL, 0);
+                worker_has_host(0);
+        }
+        host = 0;
+}
+
+/* ------------------------------------------------------------------ what is said */
+
+/* It has closed the line; why? */
+static _Noreturn void fail_ended(void)
+{
+        int status = 0;
+        pid_t ended = host;
+        host = 0;
+        worker_has_host(0);
+        kill(ended, SIGTERM); /* who closes the line, and goes on */
+        while (waitpid(ended, &status, 0) < 0)
+                grader_check(errno == EINTR, "waitpid: %s", strerror(errno));
+        if (WIFSIGNALED(status))
+                grader_fail("ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+        if (WEXITSTATUS(status) == HOST_NOT_STARTED)
+                grader_fail("the answer cannot be started: %s", program->path);
+        grader_fail("the process ended itself, with status %d", WEXITSTATUS(status));
+}
+
+static void send_all(const void *bytes, size_t byte_len)
+{
+        for (size_t done = 0; done < byte_len;) {
+                ssize_t sent = send(line, (const char *)bytes + done, byte_len - done, MSG_NOSIGNAL);
+                if (sent < 0 && errno == EINTR)
+                        continue;
+                if (sent <= 0)
+                        fail_ended();
+                done += (size_t)sent;
+        }
+}
+
+static void receive_all(void *bytes, size_t byte_len)
+{
+        for (size_t done = 0; done < byte_len;) {
+                ssize_t got = recv(line, (char *)bytes + done, byte_len - done, 0);
+                if (got < 0 && errno == EINTR)
+                        continue;
+                if (got <= 0)
+                        fail_ended();
+                done += (size_t)got;
+        }
+}
+
+/* What the host could not do, in its own words. */
+static _Noreturn void fail_as_said(size_t byte_len)
+{
+        char said[HOST_SAID_BYTES];
+        if (byte_len >= sizeof(said))
+                byte_len = sizeof(said) - 1;
+        receive_all(said, byte_len);
+        said[byte_len] = '\0';
+        grader_fail("%s", said);
+}
+
+size_t host_ask(int act, const void *in, size_t in_len, void *out, size_t out_most)
+{
+        struct host_request request = { act, (uint32_t)in_len };
+        struct host_reply reply;
+        if (host == 0 || owner != getpid())
+                start_host();
+        send_all(&request, sizeof(request));
+        send_all(in, in_len);
+        receive_all(&reply, sizeof(reply));
+        if (reply.has_failed)
+                fail_as_said(reply.byte_len);
+        grader_check(reply.byte_len <= out_most, "the answer's process says %u bytes where %zu are expected",
+                     reply.byte_len, out_most);
+        receive_all(out, reply.byte_len);
+        return reply.byte_len;
+}
+
+void host_do(int act, const void *in, size_t in_len, void *out, size_t out_len)
+{
+        size_t got = host_ask(act, in, in_len, out, out_len);
+        grader_check(got == out_len, "the answer's process says %zu bytes where %zu are expected", got, out_len);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * main() of a host: the program that an answer becomes part of. It does acts until nobody asks any more. Nothing in it
+ * knows what is right.
+ */
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "labs/grader/grader.h"
+#include "labs/grader/host_start.h"
+#include "labs/grader/memory.h"
+#include "labs/grader/random.h"
+#include "labs/grader/stops.h"
+
+static char in[HOST_IN_MOST], out[HOST_OUT_MOST];
+
+static void receive_all(void *bytes, size_t byte_len)
+{
+        for (size_t done = 0; done < byte_len;) {
+                ssize_t got = read(HOST_LINE, (char *)bytes + done, byte_len - done);
+                if (got < 0 && errno == EINTR)
+                        continue;
+                if (got <= 0)
+                        _exit(EXIT_SUCCESS);
+                done += (size_t)got;
+        }
+}
+
+static void send_all(const void *bytes, size_t byte_len)
+{
+        for (size_t done = 0; done < byte_len;) {
+                ssize_t sent = write(HOST_LINE, (const char *)bytes + done, byte_len - done);
+                if (sent < 0 && errno == EINTR)
+                        continue;
+                if (sent <= 0)
+                        _exit(EXIT_SUCCESS);
+                done += (size_t)sent;
+        }
+}
+
+static void reply(int has_failed, const void *bytes, size_t byte_len)
+{
+        send_all(&(struct host_reply){ has_failed, (uint32_t)byte_len }, sizeof(struct host_reply));
+        send_all(bytes, byte_len);
+}
+
+static _Noreturn void say_failure(const char *format, va_list arguments)
+{
+        char said[HOST_SAID_BYTES];
+        vsnprintf(said, sizeof(said), format, arguments);
+        fflush(NULL);
+        reply(1, said, strlen(said));
+        _exit(EXIT_FAILURE);
+}
+
+void grader_fail(const char *format, ...)
+{
+        va_list arguments;
+        va_start(arguments, format);
+        say_failure(format, arguments);
+}
+
+void grader_check(int is_good, const char *format, ...)
+{
+        va_list arguments;
+        if (is_good)
+                return;
+        va_start(arguments, format);
+        say_failure(format, arguments);
+}
+
+static host_act *find_act(int number)
+{
+        for (int i = 0; host_acts[i] != NULL; i++)
+                if (i == number)
+                        return host_acts[i];
+        grader_fail("there is no act %d", number);
+}
+
+int main(int argc, char **argv)
+{
+        struct host_request request;
+        if (argc != 4)
+                return 2;
+        stops_role = (struct stops_role){ argv[1][0] == '-' ? '\0' : argv[1][0], (int)strtol(argv[2], NULL, 10),
+                                          HOST_SAID, HOST_GO };
+        random_begin((uint32_t)strtoul(argv[3], NULL, 10), "host");
+        memory_attach(HOST_MEMORY);
+        for (;;) {
+                receive_all(&request, sizeof(request));
+                grader_check(request.byte_len <= sizeof(in), "%u bytes are too many", request.byte_len);
+                receive_all(in, request.byte_len);
+                size_t byte_len = find_act(request.act)(in, request.byte_len, out, sizeof(out));
+                fflush(NULL);
+                reply(0, out, byte_len);
+        }
+}

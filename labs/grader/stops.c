@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "labs/grader/stops.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "labs/grader/access.h"
+#include "labs/grader/grader.h"
+#include "labs/grader/memory.h"
+
+static int step_no;
+static const char *watched;
+static bool watched_is_plain;
+
+static void await_go(void)
+{
+        char byte = 0;
+        memory_stops()->stopped_at = memory_stops()->count;
+        if (write(stops_role.said, "s", 1) == 1)
+                while (read(stops_role.go, &byte, 1) < 0 && errno == EINTR)
+                        continue;
+}
+
+/* What this process has written last; it is there by now, and nobody else has run. */
+static void complete_write(void)
+{
+        struct stops *stops = memory_stops();
+        if (!watched_is_plain || stops->count == 0)
+                return;
+        struct stops_note *last = &stops->note[stops->count - 1];
+        if (last->who == stops_role.who && last->is_write && !last->has_value) {
+                memcpy(&last->value, watched + last->offset, sizeof(last->value));
+                last->has_value = true;
+        }
+}
+
+static void take_step(const void *addr, size_t byte_len, bool is_write)
+{
+        struct stops *stops = memory_stops();
+        complete_write();
+        if (stops_role.who == 'A' && ++step_no == stops_role.stop_at)
+                await_go();
+        if (stops->count == STOPS_NOTES)
+                return;
+        struct stops_note *note = &stops->note[stops->count++];
+        *note = (struct stops_note){ stops_role.who, is_write, false, (size_t)((const char *)addr - watched), 0 };
+        if (!is_write && byte_len == sizeof(note->value)) {
+                memcpy(&note->value, addr, sizeof(note->value));
+                note->has_value = true;
+        }
+}
+
+void stops_watch(const void *start, size_t byte_len, bool is_plain)
+{
+        if (start == NULL && watched != NULL)
+                complete_write();
+        watched = start;
+        watched_is_plain = is_plain;
+        access_watch(start, byte_len, start == NULL ? NULL : take_step);
+}
+
+static void stumble(const void *addr, size_t byte_len, bool is_write)
+{
+        (void)addr;
+        (void)byte_len;
+        (void)is_write;
+        uint32_t chance = grader_random(16);
+        if (chance == 0)
+                nanosleep(&(struct timespec){ 0, 20000 + grader_random(100000) }, NULL);
+        else if (chance == 1)
+                sched_yield();
+}
+
+void stops_stumble(const void *start, size_t byte_len)
+{
+        access_watch(start, byte_len, start == NULL ? NULL : stumble);
+}
+
+static void count_access(const void *addr, size_t byte_len, bool is_write)
+{
+        (void)addr;
+        (void)byte_len;
+        (void)is_write;
+        atomic_fetch_add(&memory_stops()->accesses, 1);
+}
+
+void stops_count(const void *start, size_t byte_len)
+{
+        access_watch(start, byte_len, start == NULL ? NULL : count_access);
+}
+
+long stops_counted(void)
+{
+        return atomic_load(&memory_stops()->accesses);
+}
+
+void stops_set_count(long count)
+{
+        atomic_store(&memory_stops()->accesses, count);
+}

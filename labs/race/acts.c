@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "labs/race/acts.h"
+
+#include <string.h>
+
+#include "labs/grader/environment.h"
+#include "labs/grader/host.h"
+#include "labs/grader/stops.h"
+#include "labs/race/counter.h"
+
+static struct bank *view;
+static xac_env *env;
+static long receipts;
+
+void print_receipt(int from, int to, long amount)
+{
+        (void)from;
+        (void)to;
+        (void)amount;
+        receipts++;
+}
+
+static size_t act_serial(const void *in, size_t in_len, void *out, size_t out_most)
+{
+        struct serial *serial = out;
+        (void)in_len;
+        (void)out_most;
+        memcpy(serial, in, sizeof(*serial));
+        const struct operation *operation = &serial->operation;
+        serial->err = 0;
+        if (operation->kind == DEPOSIT)
+                bank_deposit(&serial->bank, operation->to, operation->amount);
+        else
+                serial->err = bank_transfer(&serial->bank, operation->from, operation->to, operation->amount);
+        serial->total = bank_total(&serial->bank);
+        return sizeof(*serial);
+}
+
+static size_t act_plain(const void *in, size_t in_len, void *out, size_t out_most)
+{
+        const struct operation *operation = in;
+        struct bank *plain = plain_bank();
+        (void)in_len;
+        (void)out;
+        (void)out_most;
+        stops_watch(plain, sizeof(*plain), true);
+        if (operation->kind == DEPOSIT)
+                bank_deposit(plain, operation->to, operation->amount);
+        else
+                bank_transfer(plain, operation->from, operation->to, operation->amount);
+        stops_watch(NULL, 0, false);
+        return 0;
+}
+
+static size_t act_lost(const void *in, size_t in_len, void *out, size_t out_most)
+{
+        const struct counted *counted = in;
+        long lost = bank_lost(plain_bank(), counted->all, counted->deposited);
+        (void)in_len;
+        (void)out_most;
+        memcpy(out, &lost, sizeof(lost));
+        return sizeof(lost);
+}
+
+static size_t act_torn(const void *in, size_t in_len, void *out, size_t out_most)
+{
+        const struct counted *counted = in;
+        long torn = bank_torn(plain_bank(), counted->all, counted->looks);
+        (void)in_len;
+        (void)out_most;
+        memcpy(out, &torn, sizeof(torn));
+        return sizeof(torn);
+}
+
+static int run_safely(const struct operation *operation, long *total)
+{
+        if (operation->kind == DEPOSIT)
+                return safe_deposit(env, view, operation->to, operation->amount);
+        if (operation->kind == TRANSFER)
+                return safe_transfer(env, view, operation->from, operation->to, operation->amount);
+        return safe_total(env, view, total);
+}
+
+static size_t act_operation(const void *in, size_t in_len, void *out, size_t out_most)
+{
+        struct result result = { 0, 0, 0 };
+        (void)in_len;
+        (void)out_most;
+        receipts = 0;
+        result.err = run_safely(in, &result.total);
+        result.receipts = receipts;
+        memcpy(out, &result, sizeof(result));
+        return sizeof(result);
+}
+
+static void open_bank(void)
+{
+        view = environment_open("bank.xac", sizeof(*view), XAC_NOSYNC, &env);
+}
+
+static size_t act_meet(const void *in, size_t in_len, void *out, size_t out_most)
+{
+        open_bank();
+        stops_watch(view, sizeof(*view), false);
+        size_t byte_len = act_operation(in, in_len, out, out_most);
+        stops_watch(NULL, 0, false);
+        environment_close(env);
+        return byte_len;
+}
+
+static size_t act_open(const void *in, size_t in_len, void *out, size_t out_most)
+{
+        (void)in;
+        (void)in_len;
+        (void)out;
+        (void)out_most;
+        open_bank();
+        stops_stumble(view, sizeof(*view));
+        return 0;
+}
+
+static size_t act_close(const void *in, size_t in_len, void *out, size_t out_most)
+{
+        (void)in;
+        (void)in_len;
+        (void)out;
+        (void)out_most;
+        stops_stumble(NULL, 0);
+        environment_close(env);
+        return 0;
+}
+
+host_act *const host_acts[] = {
+        [ACT_SERIAL] = act_serial,       [ACT_PLAIN] = act_plain, [ACT_LOST] = act_lost,
+        [ACT_TORN] = act_torn,           [ACT_MEET] = act_meet,   [ACT_OPEN] = act_open,
+        [ACT_OPERATION] = act_operation, [ACT_CLOSE] = act_close, NULL,
+};
