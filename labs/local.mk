@@ -208,7 +208,7 @@ EXTRA_DIST += \
         labs/instructor/forged/memory.c.in \
         labs/instructor/forged/signals.c.in
 
-dist_noinst_SCRIPTS += labs/grader/judge labs/instructor/check
+dist_noinst_SCRIPTS += labs/grader/judge labs/instructor/check labs/instructor/handout
 
 LABS_OPTIONS = --sample
 check-labs: libxac.la libxactrees.la libxacheap.la $(SWEEP)
