@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
-# The package for Python: nothing of it is compiled, or installed by `make install`. `pip install ./python` installs
-# it, and `make check-python` does so in an environment of its own, and runs its tests. The programs are those of its
-# example.
+# The package for Python: nothing of it is compiled here, or installed by `make install`. `pip install ./python` installs
+# it, with what it compiles of accelerated/, and `make check-python` does so in an environment of its own, and runs its
+# tests. The programs are those of its example.
 
 noinst_PROGRAMS += %D%/examples/orders_writer %D%/examples/orders_sum
 python_examples_orders_writer_SOURCES = %D%/examples/orders_writer.c %D%/examples/orders.h
@@ -14,13 +14,35 @@ dist_noinst_SCRIPTS += tools/check-python
 EXTRA_DIST += \
         %D%/README.md \
         %D%/pyproject.toml \
+        %D%/setup.py \
+        %D%/bench/costs.py \
         %D%/examples/live_orders.py \
         %D%/examples/live_orders.png \
+        %D%/accelerated/accesses.c \
+        %D%/accelerated/accesses.h \
+        %D%/accelerated/calls.c \
+        %D%/accelerated/calls.h \
+        %D%/accelerated/elements.c \
+        %D%/accelerated/elements.h \
+        %D%/accelerated/handle.c \
+        %D%/accelerated/handle.h \
+        %D%/accelerated/levels.c \
+        %D%/accelerated/levels.h \
+        %D%/accelerated/library.c \
+        %D%/accelerated/library.h \
+        %D%/accelerated/module.c \
+        %D%/accelerated/numbers.c \
+        %D%/accelerated/numbers.h \
+        %D%/accelerated/task.c \
+        %D%/accelerated/task.h \
+        %D%/accelerated/transaction.c \
+        %D%/accelerated/transaction.h \
         %D%/libxac/__init__.py \
         %D%/libxac/_heap_library.py \
         %D%/libxac/_library.py \
         %D%/libxac/_send_library.py \
         %D%/libxac/_trees_library.py \
+        %D%/libxac/accesses.py \
         %D%/libxac/arguments.py \
         %D%/libxac/arrow.py \
         %D%/libxac/catalog.py \
@@ -46,6 +68,7 @@ EXTRA_DIST += \
         %D%/tests/faulting.py \
         %D%/tests/interrupted.py \
         %D%/tests/test_arrow.py \
+        %D%/tests/test_elements.py \
         %D%/tests/test_ending.py \
         %D%/tests/test_environment.py \
         %D%/tests/test_errors.py \
@@ -74,4 +97,8 @@ PYTEST_OPTIONS =
 check-python: libxac.la libxactrees.la libxacheap.la libxacsend.la tools/xac/xac %D%/examples/orders_writer %D%/examples/orders_sum $(SWEEP)
 	@PYTHON='$(PYTHON)' srcdir='$(srcdir)' builddir=. $(TEST_RUN) $(SHELL) $(srcdir)/tools/check-python $(PYTEST_OPTIONS)
 
-.PHONY: check-python
+# What transactions and single elements cost from Python.
+bench-python: libxac.la $(SWEEP)
+	@PYTHON='$(PYTHON)' srcdir='$(srcdir)' builddir=. $(TEST_RUN) $(SHELL) $(srcdir)/tools/check-python --costs
+
+.PHONY: check-python bench-python

@@ -11,6 +11,7 @@
 python/README.md in the source of libxac says the rest.
 """
 
+from ._library import accelerated
 from ._library import path as library_path
 from ._library import version
 from .constants import Code, Flag
@@ -88,6 +89,7 @@ __all__ = [
     "Tree",
     "Unended",
     "VOLATILE",
+    "accelerated",
     "library_path",
     "version",
 ]

@@ -2,10 +2,14 @@
 """Finds libxac.so, and says what its functions take and return.
 
 Calls release the interpreter's lock while they run. The functions that return addresses are declared with errno.
+
+_accelerated, which is compiled, calls some of them by itself. It gets their addresses from here, so that there is one
+library in the process, whichever way it is called.
 """
 
 import ctypes
 import os
+import sys
 from ctypes import POINTER, c_char_p, c_int, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 from pathlib import Path
 
@@ -88,6 +92,8 @@ _PROTOTYPES = {
     "xend": (c_int, c_void_p),
     "xabort": (c_int, c_void_p),
     "xac_advise": (c_int, c_void_p, c_void_p, c_size_t, c_int),
+    "xac_page_read": (c_void_p, c_void_p, c_void_p),
+    "xac_page_write": (c_void_p, c_void_p, c_void_p),
     "xac_checkpoint": (c_int, c_void_p),
     "xac_sync": (c_int, c_void_p),
     "xac_backup": (c_int, c_void_p, c_char_p, POINTER(BackupOptions)),
@@ -105,6 +111,9 @@ _PROTOTYPES_WITH_ERRNO = {
     "xac_mmap": (c_void_p, c_void_p, c_char_p, c_size_t, c_int),
     "xac_snapshot_map": (c_void_p, c_void_p, c_char_p, POINTER(c_size_t)),
 }
+
+_OF_ACCELERATED = ("xbegin", "xend", "xabort", "xac_advise", "xac_page_read", "xac_page_write", "xac_txn_id")
+_OF_ACCELERATED += ("xac_stat",)
 
 _ADVICE = f"""
 Build and install libxac (docs/USING.md): ./bootstrap && make && sudo make install && sudo ldconfig
@@ -142,10 +151,29 @@ def declare(library, candidates, prototypes, namespace, **options):
     return shared._name
 
 
+def _find_accelerated():
+    """The module, or None: it was not compiled, or LIBXAC_ACCELERATED=0 says to do without."""
+    if os.environ.get("LIBXAC_ACCELERATED") == "0":
+        return None
+    try:
+        from . import _accelerated
+    except ImportError:
+        return None
+    return _accelerated
+
+
 path = declare("libxac", _candidates(), _PROTOTYPES, globals())
 declare("libxac", [path], _PROTOTYPES_WITH_ERRNO, globals(), use_errno=True)
 version = xac_version().decode()  # noqa: F821 (declared above)
 _scratch = StatsBuffer()
+_accelerated = _find_accelerated()
+accelerated = _accelerated is not None
+
+
+def hand_over(check, flags_of):
+    """To _accelerated: the addresses of what it calls."""
+    addresses = {name: ctypes.cast(globals()[name], c_void_p).value for name in _OF_ACCELERATED}
+    _accelerated.use(addresses, ctypes.addressof(_scratch), check, flags_of, sys.modules)
 
 
 def look_at_handlers(env):

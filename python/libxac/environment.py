@@ -17,8 +17,9 @@ from typing import Any, Callable, List, Optional, Sequence, TypeVar, Union, over
 import numpy.typing as npt
 
 from . import _library, memory
+from .accesses import Accesses, Lent
 from .arguments import Name, flags_of, name_of, number_of
-from .constants import Code, Flag
+from .constants import Flag
 from .ending import Handle
 from .errors import Conflict, Error, check
 from .figures import Backup, File, Stats
@@ -26,7 +27,7 @@ from .heap import Heap
 from .parts import Parts
 from .snapshot import Snapshot
 from .table import Table, names_of_tables, open_table
-from .transaction import Transaction, is_open_elsewhere, levels_from, undo, undo_what_was_left
+from .transaction import is_open_elsewhere, levels_from, undo, undo_what_was_left
 from .trees import Tree, names_of_trees
 
 _NOT_OPENED = (
@@ -53,7 +54,7 @@ class _Lease:
     __slots__ = ("__weakref__",)
 
 
-class _Handle(Handle):
+class _Handle(Lent, Handle):
     """The library's environment. Arrays and open transactions keep it.
 
     A call takes the lease before it looks at the address. Who closes takes the lease away from the handle, and waits
@@ -111,7 +112,7 @@ def _open_again(kind, path, flags, options):
     return kind(path, flags, **options)
 
 
-class Environment:
+class Environment(Accesses):
     """A directory of data files that changes by transactions; xac_open(3).
 
         env = Environment("shop.xac", libxac.CREATE)
@@ -124,8 +125,6 @@ class Environment:
     of its own. A child of fork() has to open it again. When it is pickled or copied, who gets it opens the same
     directory anew, with the same flags but for CREATE and EXCL.
     """
-
-    _handle = None
 
     def __init__(self, path: Name, flags: int = 0, **options: int) -> None:
         address = ctypes.c_void_p()
@@ -190,10 +189,6 @@ class Environment:
         return f"<libxac.Environment {self.path!r}{'' if self._handle else ' closed'}>"
 
     # ---- transactions ----
-
-    def transaction(self, flags: int = 0) -> Transaction:
-        """A transaction, for a `with` statement. flags: RDONLY, SNAPSHOT, NOSYNC, DURABLE (xbegin(3))."""
-        return Transaction(self, flags)
 
     def run(self, body: Callable[..., Result], *args: Any, flags: int = 0, **kwargs: Any) -> Result:
         """Calls body(*args, **kwargs) in a transaction, again for as long as that loses. Returns what body returned.

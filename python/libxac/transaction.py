@@ -12,6 +12,8 @@ would swallow the next one, which would be a level nested in it and never take e
 
 Tasks of asyncio, and generators, take turns in one thread. Levels then do not end in the order in which they began, and
 the library would end another one's. So the end of a level that is not the innermost is refused.
+
+_accelerated has the same in C (accelerated/levels.c, accelerated/transaction.c), and is used where it was compiled.
 """
 
 from __future__ import annotations
@@ -257,3 +259,15 @@ class Transaction(NotPickled):
     def was_undone(self) -> bool:
         """Did an exception leave its block?"""
         return self._level is not None and self._level.is_undone
+
+
+if not TYPE_CHECKING and _library.accelerated:
+    from ._accelerated import (  # noqa: F811
+        Transaction,
+        is_open_elsewhere,
+        levels_from,
+        undo,
+        undo_what_was_left,
+    )
+
+    _library.hand_over(check, flags_of)

@@ -2,7 +2,9 @@
 """Finding the shared library, and what is declared of it beside the header that it was built from."""
 
 import ctypes
+import importlib.util
 import inspect
+import os
 import re
 import subprocess
 import sys
@@ -12,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import libxac
-from libxac import Code, Flag, _heap_library, _library, _send_library, _trees_library
+from libxac import Code, Flag, _heap_library, _library, _send_library, _trees_library, memory
 from libxac.constants import Way
 
 from conftest import BUILD, TREE
@@ -132,6 +134,42 @@ def test_structures_of_trees_and_heaps_are_those_of_the_header():
     assert f"PAGE_ARENA_DECLARED = {_trees_library.DECLARED} " in header("page_arena.h")
 
 
+ACCELERATED = TREE / "python" / "accelerated" / "library.h"
+
+
+def test_what_is_compiled_has_the_numbers_of_the_header():
+    values = {**Code.__members__, **Flag.__members__, "READ": memory.READ, "WRITE": memory.WRITE}
+    found = re.findall(r"XAC_(\w+) = (-?\w+)", ACCELERATED.read_text())
+    assert len(found) >= 6
+    assert all(int(value, 0) == values[name] for name, value in found)
+
+
+def test_what_is_compiled_calls_functions_of_the_header():
+    found = re.findall(r"^        [\w ]+\*?\(\*(\w+)\)\(([^)]*)\);", ACCELERATED.read_text(), re.M)
+    assert [name for name, _ in found] == list(_library._OF_ACCELERATED)
+    for name, arguments in found:
+        declared = re.search(r"\b%s\(([^)]*)\);" % name, header()).group(1)
+        assert arguments.count(",") == declared.count(",") == len(_library._PROTOTYPES[name]) - 2
+
+
+def test_there_is_one_library_in_the_process():
+    code = "import libxac; print(*{line.split()[-1] for line in open('/proc/self/maps') if 'libxac.so' in line})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=leeway(60))
+    assert len(done.stdout.split()) == 1 and not done.stderr
+
+
+@pytest.mark.parametrize("chosen", ["0", "1"])
+def test_which_way_is_in_use(chosen):
+    code = "import libxac; print(libxac.accelerated, libxac.Transaction.__module__)"
+    environment = {**os.environ, "LIBXAC_ACCELERATED": chosen}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=leeway(60), env=environment
+    )
+    there = importlib.util.find_spec("libxac._accelerated") is not None
+    expected = "True libxac\n" if there and chosen == "1" else "False libxac.transaction\n"
+    assert done.stdout == expected and not done.stderr
+
+
 def test_name_is_that_of_the_built_library():
     if not (BUILD / ".libs" / "libxac.so").exists():
         pytest.skip("nothing has been built here")
@@ -147,6 +185,9 @@ def test_version_is_that_of_the_library():
 
 PUBLIC = [libxac.Environment, libxac.Snapshot, libxac.Range, libxac.Transaction]
 PUBLIC += [libxac.Table, libxac.TableSnapshot, libxac.Tree, libxac.Heap]
+
+
+PUBLIC = [libxac.Environment, *libxac.Environment.__mro__[1:-1], libxac.Snapshot, libxac.Range, libxac.Transaction]
 
 
 @pytest.mark.parametrize("kind", [*PUBLIC, libxac.Error, libxac.SystemFailure], ids=lambda kind: kind.__name__)

@@ -27,7 +27,7 @@ try:
 except ImportError:
     pyarrow = None
 
-MISUSE = (TypeError, ValueError, KeyError, OSError, libxac.Error)
+MISUSE = (TypeError, ValueError, KeyError, IndexError, OSError, libxac.Error)
 
 
 def in_child(function, *arguments):
@@ -65,6 +65,8 @@ SHAPE = [-1, 1.5, "3", 1 << 61, (1 << 62) + 1, (1 << 40, 1 << 40), (0, 1 << 70),
 OFFSET = [-8, 3, 1.5, 1 << 64, "0", None]
 COLUMNS = [None, 5, "a", [("a", "i8")], {"a": "a8"}, {"a": ("a",)}, {1: ("a", "i8")}, {"a": ("a\0b", "i8")}]
 KEY = ["text", -1, 1 << 64, 1.5, b"k" * 2000]
+ELEMENTS = [None, 5, [1], b"x", np.array([None]), np.zeros(8, [("x", "i8")])]
+INDEX = [-513, 512, 1 << 64, 1.5, "1", [1], None, (), (1, 2), slice(2)]
 SECONDS = [0, -1, "1", float("nan"), [1]]
 
 ARRAY = {"file": FILE, "dtype": DTYPE, "shape": SHAPE, "offset": OFFSET}
@@ -114,6 +116,14 @@ class Place:
         with self.env.transaction():
             self.env.advise(**{"array": self.array, **arguments})
 
+    def get(self, **arguments):
+        with self.env.transaction():
+            self.env.get(*{"array": self.array, "index": 3, **arguments}.values())
+
+    def put(self, **arguments):
+        with self.env.transaction():
+            self.env.put(*{"array": self.array, "index": 3, "value": 3, **arguments}.values())
+
     def take_snapshot(self, **arguments):
         self.env.snapshot(**arguments).close()
 
@@ -161,6 +171,8 @@ TABLE = {
     Place.run: {"flags": FLAGS, "body": [None, 5, "body", *LATER]},
     Place.decorate: {"flags": FLAGS, "function": [5, "function", *LATER]},
     Place.advise: {"array": [None, 5, [1], b"x", np.zeros(4), np.zeros(8)[::2]]},
+    Place.get: {"array": ELEMENTS, "index": INDEX},
+    Place.put: {"array": ELEMENTS, "index": INDEX},
     Place.take_snapshot: {"at": [*NUMBER, 0, 1 << 63], "durable": [True]},
     Place.backup: {
         "destination": [*NAME, None, "", "nowhere/copy", "env.xac"],
@@ -234,6 +246,8 @@ OF_ENVIRONMENT = {
     "snapshot at": lambda place: place.env.snapshot(at=1),
     "advise": lambda place: place.env.advise(place.array),
     "backup": lambda place: place.backup(),
+    "get": lambda place: place.env.get(place.array, 0),
+    "put": lambda place: place.env.put(place.array, 0, 0),
     "in_transaction": lambda place: place.env.in_transaction(),
     "stat": lambda place: place.env.stat(),
     "sync": lambda place: place.env.sync(),
