@@ -59,8 +59,11 @@ EXTRA_DIST += \
         labs/instructor/race/expected \
         labs/instructor/race/hidden.c \
         labs/instructor/race/solution/bank.c \
+        labs/instructor/race/wrong-bare/bank.c \
+        labs/instructor/race/wrong-lock/bank.c \
         labs/instructor/race/wrong-outside/bank.c \
         labs/instructor/race/wrong-receipt/bank.c \
+        labs/instructor/race/wrong-stubborn/bank.c \
         labs/instructor/race/wrong-two/bank.c
 
 EXTRA_DIST += \

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- *      grade --host FILE [--read FOLDER]... [--seed N] [--only NAME] [--loud] [--json FILE] [--again COMMAND]
+ *      grade --host FILE [--read FOLDER]... [--seed N] [--only NAME] [--first] [--loud] [--json FILE] [--again COMMAND]
  *      grade --broken FILE [...]
  *      grade --here [--only NAME] [--seed N]
  *
  * The script `judge` calls it. --host: the answer, as a program (serve.c); it may read what lies below the folders
  * given.
- * --broken: the answer did not compile, and this is what the compiler said. `--here` runs the one test in this process,
- * for a debugger. GRADER_NONCE from the environment comes back in the line of JSON.
+ * --first: no further test after one that has failed. --broken: the answer did not compile, and this is what the
+ * compiler said. `--here` runs the one test in this process, for a debugger. GRADER_NONCE from the environment comes
+ * back in the line of JSON.
  */
 
 #include "labs/grader/grader.h"
@@ -40,7 +41,7 @@ enum {
 struct options {
         uint32_t seed;
         const char *only, *json, *again, *broken;
-        bool is_loud, is_here;
+        bool is_loud, is_here, is_first;
 };
 
 /* What an answer may open while it runs. The folder of its test is where it is. */
@@ -69,6 +70,7 @@ struct grading {
         struct options options;
         struct report *report;
         int tests;
+        bool has_failed;
         double seconds_left;
 };
 
@@ -108,6 +110,8 @@ static struct options read_options(int argc, char **argv)
                         add_readable(host.path = optarg);
                 else if (letter == 'r')
                         add_readable(optarg);
+                else if (letter == 'f')
+                        options.is_first = true;
                 else if (letter == 'l')
                         options.is_loud = true;
                 else if (letter == 'h')
@@ -172,6 +176,7 @@ static void grade_test(struct grading *grading, const struct grader_test *test, 
         }
         check_machine(attempt_run(test, &options, &result));
         grading->seconds_left -= result.seconds;
+        grading->has_failed = grading->has_failed || !result.passed;
         report_test(grading->report, test, is_hidden, &result);
 }
 
@@ -180,6 +185,8 @@ static void grade_list(struct grading *grading, const struct grader_test *tests,
         for (const struct grader_test *test = tests; test->name != NULL; test++) {
                 if (grading->options.only != NULL && strcmp(grading->options.only, test->name) != 0)
                         continue;
+                if (grading->options.is_first && grading->has_failed)
+                        return;
                 grading->tests++;
                 grade_test(grading, test, is_hidden);
         }

@@ -2,7 +2,12 @@
 
 #include "labs/race/acts.h"
 
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "labs/grader/environment.h"
 #include "labs/grader/host.h"
@@ -94,6 +99,39 @@ static size_t act_operation(const void *in, size_t in_len, void *out, size_t out
         return sizeof(result);
 }
 
+/* The errors of libxac do not fit into the status of a process. */
+static void operate_refused(const struct operation *operation, int *err)
+{
+        long total = 0;
+        *err = run_safely(operation, &total);
+        _exit(EXIT_SUCCESS);
+}
+
+static size_t act_refused(const void *in, size_t in_len, void *out, size_t out_most)
+{
+        int *err = host_memory(sizeof(*err));
+        int status = 0, result = REFUSED_LATE;
+        (void)in_len;
+        (void)out_most;
+        *err = REFUSED_DEAD;
+        pid_t child = fork();
+        if (child == 0)
+                operate_refused(in, err);
+        for (int ms = 0; ms < REFUSED_SECONDS * 1000; ms++) {
+                if (waitpid(child, &status, WNOHANG) == child) {
+                        result = *err;
+                        break;
+                }
+                nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
+        }
+        if (result == REFUSED_LATE) {
+                kill(child, SIGKILL);
+                waitpid(child, NULL, 0);
+        }
+        memcpy(out, &result, sizeof(result));
+        return sizeof(result);
+}
+
 static void open_bank(void)
 {
         view = environment_open("bank.xac", sizeof(*view), XAC_NOSYNC, &env);
@@ -132,7 +170,9 @@ static size_t act_close(const void *in, size_t in_len, void *out, size_t out_mos
 }
 
 host_act *const host_acts[] = {
-        [ACT_SERIAL] = act_serial,       [ACT_PLAIN] = act_plain, [ACT_LOST] = act_lost,
-        [ACT_TORN] = act_torn,           [ACT_MEET] = act_meet,   [ACT_OPEN] = act_open,
-        [ACT_OPERATION] = act_operation, [ACT_CLOSE] = act_close, NULL,
+        [ACT_SERIAL] = act_serial,       [ACT_PLAIN] = act_plain,
+        [ACT_LOST] = act_lost,           [ACT_TORN] = act_torn,
+        [ACT_MEET] = act_meet,           [ACT_OPEN] = act_open,
+        [ACT_OPERATION] = act_operation, [ACT_REFUSED] = act_refused,
+        [ACT_CLOSE] = act_close,         NULL,
 };

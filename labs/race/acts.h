@@ -16,6 +16,7 @@ enum act {
         ACT_MEET,      /* struct operation, by the code in transactions; opens the bank and closes it; steps */
         ACT_OPEN,      /* opens the bank, for those below: its accesses stumble */
         ACT_OPERATION, /* struct operation, by the code in transactions */
+        ACT_REFUSED,   /* the same, in a child process, which libxac refuses; comes back: int */
         ACT_CLOSE,
 };
 
@@ -25,6 +26,9 @@ struct serial {
         int err;          /* out */
         long total;       /* out: of all balances afterwards */
 };
+
+/* Of ACT_REFUSED, instead of an error. */
+enum { REFUSED_LATE = 1, REFUSED_DEAD, REFUSED_SECONDS = 3 };
 
 struct counted {
         long all; /* bank_lost(): what the bank held before; bank_torn(): the total */

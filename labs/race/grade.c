@@ -148,6 +148,7 @@ static void test_total(void)
         meet(begin, (struct operation){ TRANSFER, 3, 7, 60 }, (struct operation){ TOTAL, 0, 0, 0 });
         meet(begin, (struct operation){ TOTAL, 0, 0, 0 }, (struct operation){ TRANSFER, 3, 7, 60 });
         meet(begin, (struct operation){ TOTAL, 0, 0, 0 }, (struct operation){ DEPOSIT, 0, 12, 60 });
+        tellers_total();
 }
 
 static void test_killed(void)

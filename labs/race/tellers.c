@@ -158,6 +158,52 @@ void tellers_receipts(void)
         grader_check(results->happened > 0, "no transfer happened");
 }
 
+static void check_look(long each, const char *when)
+{
+        long balance[ACCOUNTS];
+        struct result result;
+        struct operation look = { .kind = TOTAL };
+        balance_all(balance, each);
+        bank_fill(balance);
+        host_do(ACT_OPERATION, &look, sizeof(look), &result, sizeof(result));
+        grader_check(result.err == 0 && result.total == each * ACCOUNTS,
+                     "a teller who stays looks %s: safe_total() returned %d, total %ld; the accounts hold %ld", when,
+                     result.err, result.total, each * ACCOUNTS);
+}
+
+void tellers_total(void)
+{
+        host_do(ACT_OPEN, NULL, 0, NULL, 0);
+        check_look(100, "at the bank");
+        check_look(110, "again, after somebody has changed it");
+        check_look(90, "a third time, after somebody has changed it");
+        host_do(ACT_CLOSE, NULL, 0, NULL, 0);
+}
+
+void tellers_refused(void)
+{
+        static const struct operation operations[] = {
+                { DEPOSIT, 0, 3, 10 },
+                { TRANSFER, 3, 7, 60 },
+                { .kind = TOTAL },
+        };
+        static const char *const names[] = { "safe_deposit()", "safe_transfer()", "safe_total()" };
+        int errs[3];
+        host_do(ACT_OPEN, NULL, 0, NULL, 0);
+        for (int i = 0; i < 3; i++)
+                host_do(ACT_REFUSED, &operations[i], sizeof(operations[i]), &errs[i], sizeof(errs[i]));
+        host_do(ACT_CLOSE, NULL, 0, NULL, 0);
+        for (int i = 0; i < 3; i++) {
+                grader_check(errs[i] != REFUSED_LATE,
+                             "%s in a child that has not opened the environment: it has not come back after %d s",
+                             names[i], REFUSED_SECONDS);
+                grader_check(errs[i] == XAC_FORKED,
+                             "%s in a child that has not opened the environment returned %d (%s), should return "
+                             "XAC_FORKED, as libxac does",
+                             names[i], errs[i], xac_strerror(errs[i]));
+        }
+}
+
 static bool has_changed(void)
 {
         long balance[ACCOUNTS];

@@ -11,6 +11,10 @@ void tellers_deposit(int tellers, int times);
 void tellers_transfer(int tellers, int times);
 /* Transfers that meet, and transfers that are refused: the receipts are counted. */
 void tellers_receipts(void);
+/* A teller who stays looks at the total again, after others have changed it. */
+void tellers_total(void);
+/* An operation that libxac refuses returns its error, and does so soon. */
+void tellers_refused(void);
 /* Transfers, while tellers are killed at any time. */
 void tellers_killed(int tellers, int rounds);
 

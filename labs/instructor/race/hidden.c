@@ -25,6 +25,10 @@ static void test_waits(void)
         balance_all(begin, 100);
         meet_without_waiting(begin, (struct operation){ TRANSFER, 3, 7, 60 }, (struct operation){ TOTAL, 0, 0, 0 });
         meet_without_waiting(begin, (struct operation){ TRANSFER, 3, 7, 60 }, (struct operation){ DEPOSIT, 0, 7, 5 });
+        meet_without_waiting(begin, (struct operation){ DEPOSIT, 0, 3, 10 }, (struct operation){ DEPOSIT, 0, 3, 25 });
+        meet_without_waiting(begin, (struct operation){ DEPOSIT, 0, 3, 10 }, (struct operation){ TRANSFER, 3, 7, 60 });
+        meet_without_waiting(begin, (struct operation){ TOTAL, 0, 0, 0 }, (struct operation){ DEPOSIT, 0, 3, 25 });
+        meet_without_waiting(begin, (struct operation){ TOTAL, 0, 0, 0 }, (struct operation){ TOTAL, 0, 0, 0 });
 }
 
 static void test_deaths(void)
@@ -40,10 +44,17 @@ static void test_many(void)
         tellers_transfer(8, 100);
 }
 
+static void test_errors(void)
+{
+        bank_open();
+        tellers_refused();
+}
+
 const struct grader_test hidden_tests[] = {
         { "itself", "transfers of an account to itself, and of all that it holds", 10, 0, test_itself },
         { "waits", "nobody waits for a teller who has stopped", 10, 0, test_waits },
         { "deaths", "tellers who are killed at any time", 10, 0, test_deaths },
-        { "many", "eight tellers", 10, 0, test_many },
+        { "many", "eight tellers", 5, 0, test_many },
+        { "errors", "an error of libxac is handed on", 5, 0, test_errors },
         { NULL, NULL, 0, 0, NULL },
 };
