@@ -87,11 +87,17 @@ static void add_readable(const char *path)
 static struct options read_options(int argc, char **argv)
 {
         static const struct option names[] = {
-                { "seed", required_argument, NULL, 's' },  { "only", required_argument, NULL, 'o' },
-                { "json", required_argument, NULL, 'j' },  { "host", required_argument, NULL, 'H' },
-                { "read", required_argument, NULL, 'r' },  { "broken", required_argument, NULL, 'b' },
-                { "again", required_argument, NULL, 'a' }, { "loud", no_argument, NULL, 'l' },
-                { "here", no_argument, NULL, 'h' },        { NULL, 0, NULL, 0 },
+                { "seed", required_argument, NULL, 's' },
+                { "only", required_argument, NULL, 'o' },
+                { "json", required_argument, NULL, 'j' },
+                { "host", required_argument, NULL, 'H' },
+                { "read", required_argument, NULL, 'r' },
+                { "broken", required_argument, NULL, 'b' },
+                { "again", required_argument, NULL, 'a' },
+                { "loud", no_argument, NULL, 'l' },
+                { "first", no_argument, NULL, 'f' },
+                { "here", no_argument, NULL, 'h' },
+                { NULL, 0, NULL, 0 },
         };
         struct options options = { .seed = (uint32_t)time(NULL) % 1000000, .again = "make grade" };
 
