@@ -35,14 +35,18 @@ ONLY =
 SEED =
 LOUD =
 JSON = $(abspath $(OUT))/grade.json
+# As it is: a name may have spaces, or anything.
+override ANSWER := $(value ANSWER)
 export ANSWER
 
 ifneq ($(shell printf %s '$(SEED)' | tr -d 0-9),)
   $(error SEED=$(SEED) is no number)
 endif
 
+# To be linked with what shows it, a folder must have a name that make can read.
+answer := $(if $(filter 1,$(words $(ANSWER))),$(abspath $(ANSWER)),$(HERE))
+
 # Kept apart: what shows or debugs each answer; and the grader, with and without the hidden tests.
-answer := $(abspath $(ANSWER))
 WORK := $(abspath $(OUT))/$(if $(filter $(HERE),$(answer)),own,$(subst /,_,$(patsubst $(LABS)/%,%,$(answer))))$(HIDDEN:%=-hidden)
 GRADER := $(abspath $(OUT))/grader$(HIDDEN:%=-hidden)
 hidden := $(LABS)/instructor/$(LAB)
@@ -93,11 +97,11 @@ here_objects = $(call object,grader,$(shared) $(host_files) $(test_files) host_h
         $(call object,lab,acts.c $(LAB_FILES) $(GIVEN_FILES))
 
 callers := $(PWD)
-again = make $(if $(filter $(HERE),$(CURDIR)),,-C $(HERE) )grade$(if $(filter .,$(ANSWER)),, ANSWER="$(ANSWER)")$(if $(HIDDEN), HIDDEN=1)
+again = make $(if $(filter $(HERE),$(CURDIR)),,-C $(HERE) )grade$(if $(filter .,$(ANSWER)),, ANSWER="$$ANSWER")$(if $(HIDDEN), HIDDEN=1)
 
 grade: stale $(GRADER)/settings $(GRADER)/confine $(GRADER)/grade $(host_objects)
 	@case $$ANSWER in /*) ;; *) test -d "$$ANSWER" || ANSWER='$(callers)'/$$ANSWER ;; esac; \
-	sh $(LABS)/grader/judge $(GRADER) "$$ANSWER" $(HERE) '$(JSON)' --again '$(again)' $(ONLY:%=--only %) \
+	sh $(LABS)/grader/judge $(GRADER) "$$ANSWER" $(HERE) '$(JSON)' --again "$(subst ",\",$(again))" $(ONLY:%=--only %) \
 	        $(SEED:%=--seed %) $(LOUD:%=--loud) || test $$? -eq 1
 
 # What says how the last answer did says nothing of this one.
