@@ -72,7 +72,7 @@ endif
 
 CC ?= cc
 CFLAGS = -O1 -g
-answer_cflags = -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -pthread $(xac_cflags) $(CFLAGS)
+answer_cflags = -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror=return-type -pthread $(xac_cflags) $(CFLAGS)
 lab_cflags = $(answer_cflags) -I$(GRADER)/include -MMD -MP
 # Not optimized, so that each access in the source is one, and none is moved out of a loop because nobody else is there.
 # clang leaves a read out that a write of the same place follows, unless it is told not to.

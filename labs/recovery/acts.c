@@ -52,6 +52,15 @@ static int recover_guarded(struct log *log)
         return number;
 }
 
+/* The byte behind the marks of the pages, which is none of them: who takes it for one finds a page that is not there,
+ * or changes it. */
+static uint8_t *behind_marks(struct log *log)
+{
+        return (uint8_t *)log + offsetof(struct log, is_dirty) + PAGES * sizeof(log->is_dirty[0]);
+}
+
+_Static_assert(offsetof(struct log, end) > offsetof(struct log, is_dirty) + PAGES * sizeof(bool), "it is there");
+
 static int run_call(const struct call *call, struct log *log)
 {
         if (call->is_recovery && call->is_guarded)
@@ -76,7 +85,10 @@ static size_t act_call(const void *in, size_t in_len, void *out, size_t out_most
         trace_begin(&trace, &disk);
         log = call->log;
         log.disk = &disk;
+        *behind_marks(&log) = 1;
         called->signal = run_call(call, &log);
+        grader_check(*behind_marks(&log) == 1, "%s changed is_dirty[%d]; there are %d pages",
+                     call->is_recovery ? "log_recover()" : "log_checkpoint()", PAGES, PAGES);
         called->log = log;
         called->count = trace.count;
         memcpy(called->event, trace.event, (size_t)trace.count * sizeof(trace.event[0]));

@@ -52,6 +52,9 @@ static void test_cost(void)
 {
         struct log log;
         begin(&log, "as");
+        unsigned dirty = 0;
+        for (int page = 0; page < PAGES; page++)
+                dirty |= (log.is_dirty[page] ? 1U : 0U) << page;
         trace_begin(&trace, &disk);
         answer_checkpoint(&log);
         grader_check(count_events(EVENT_WRITE) == 2 * PAGE_SECTORS + 1,
@@ -59,6 +62,8 @@ static void test_cost(void)
                      2 * PAGE_SECTORS + 1);
         grader_check(count_events(EVENT_SYNC) <= 4, "a checkpoint syncs %d times, 4 are enough",
                      count_events(EVENT_SYNC));
+        grader_check(log.manifest.pages == dirty, "the manifest says that pages 0x%x are in the area, should say 0x%x",
+                     log.manifest.pages, dirty);
         for (int page = 0; page < PAGES; page++)
                 grader_check(!log.is_dirty[page], "after a checkpoint page %d is still said to be dirty", page);
 }
