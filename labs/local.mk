@@ -169,6 +169,7 @@ EXTRA_DIST += \
         labs/instructor/recovery/answers.md \
         labs/instructor/recovery/expected \
         labs/instructor/recovery/hidden.c \
+        labs/instructor/recovery/mutants \
         labs/instructor/recovery/solution/recovery.c \
         labs/instructor/recovery/wrong-checksum/recovery.c \
         labs/instructor/recovery/wrong-incarnation/recovery.c \
@@ -211,11 +212,17 @@ EXTRA_DIST += \
         labs/instructor/forged/memory.c.in \
         labs/instructor/forged/signals.c.in
 
-dist_noinst_SCRIPTS += labs/grader/judge labs/instructor/check labs/instructor/handout
+dist_noinst_SCRIPTS += labs/grader/judge labs/gradeall labs/instructor/check labs/instructor/handout labs/instructor/mutants
 
 LABS_OPTIONS = --sample
 check-labs: libxac.la libxactrees.la libxacheap.la $(SWEEP)
 	@MAKE='$(MAKE)' CC='$(CC)' OUT='$(abs_builddir)/build-labs' SEED="$${XAC_TEST_SEED-}" \
 	        XAC_BUILD='$(abs_builddir)' XAC_SOURCE='$(abs_srcdir)' $(TEST_RUN) $(SHELL) $(srcdir)/labs/instructor/check $(LABS_OPTIONS)
 
-.PHONY: check-labs
+# Each mutant of each solution, two at a time: an hour. MUTANTS_OPTIONS=--sample=0/10: the first of each ten.
+MUTANTS_OPTIONS = --jobs=2
+check-mutants: libxac.la libxactrees.la libxacheap.la $(SWEEP)
+	@MAKE='$(MAKE)' CC='$(CC)' OUT='$(abs_builddir)/build-labs' SEED="$${XAC_TEST_SEED-}" XAC_BUILD='$(abs_builddir)' \
+	        XAC_SOURCE='$(abs_srcdir)' $(TEST_RUN) $(srcdir)/labs/instructor/mutants $(MUTANTS_OPTIONS)
+
+.PHONY: check-labs check-mutants

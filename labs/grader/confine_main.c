@@ -25,8 +25,7 @@
 enum { PATHS_MOST = 40, COMPILE_SECONDS = 120, FILE_BYTES = 256 << 20 };
 
 static const char *readable[PATHS_MOST] = {
-        "/usr",      "/lib",        "/lib64", "/lib32", "/bin", "/opt", "/nix", "/etc/alternatives", "/etc/ld.so.cache",
-        "/dev/zero", "/dev/urandom"
+        "/usr", "/lib", "/lib64", "/lib32", "/bin", "/opt", "/nix", "/etc/alternatives", "/etc/ld.so.cache"
 };
 static const char *writable[PATHS_MOST] = { "/dev/null" };
 
