@@ -57,9 +57,11 @@ EXTRA_DIST += \
         %D%/libxac/parts.py \
         %D%/libxac/py.typed \
         %D%/libxac/range.py \
+        %D%/libxac/records.py \
         %D%/libxac/snapshot.py \
         %D%/libxac/table.py \
         %D%/libxac/transaction.py \
+        %D%/libxac/tree_parts.py \
         %D%/libxac/trees.py \
         %D%/tests/at_end.py \
         %D%/tests/conftest.py \

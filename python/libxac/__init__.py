@@ -37,7 +37,7 @@ from .range import Range
 from .snapshot import Snapshot
 from .table import Table, TableSnapshot
 from .transaction import Transaction
-from .trees import Tree
+from .trees import Tree, TreeSnapshot
 
 CREATE = Flag.CREATE
 EXCL = Flag.EXCL
@@ -87,6 +87,7 @@ __all__ = [
     "TableSnapshot",
     "Transaction",
     "Tree",
+    "TreeSnapshot",
     "Unended",
     "VOLATILE",
     "accelerated",

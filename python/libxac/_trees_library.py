@@ -35,6 +35,7 @@ Visit = CFUNCTYPE(c_int, c_void_p, c_char_p)
 # name: (result, arguments). Arenas, trees and cursors are plain addresses.
 _PROTOTYPES = {
     "page_arena_open_env": (c_int, c_void_p, c_char_p, c_int, POINTER(c_void_p)),
+    "page_arena_open_snapshot": (c_int, c_void_p, c_char_p, POINTER(c_void_p)),
     "page_arena_close": (c_int, c_void_p),
     "bptree_drop": (c_int, c_void_p, c_char_p),
     "bptree_names": (c_int, c_void_p, Visit, c_void_p),

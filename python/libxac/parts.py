@@ -4,19 +4,38 @@
 Each belongs to the thread that opened it, and is closed by that thread alone: with the object that has it, at the end
 of the thread, or with the environment. The library does not let go of an environment where another thread has some
 (EBUSY). At the end of the interpreter those of other threads stay open, and a line says so.
+
+What is open in a snapshot is for any thread, one at a time.
 """
 
+import ctypes
 import errno
 import os
 import threading
 import weakref
 
 from . import _library
-from .constants import Code
+from .constants import Code, Flag
 from .ending import Handle, tell
 from .errors import error_of
 
 _process, _thread = os.getpid, threading.get_ident  # of the caller
+
+
+def opened_by(call, *arguments):
+    """(address, code) of a function whose last argument is where the address goes."""
+    address = ctypes.c_void_p()
+    code = call(*arguments, ctypes.byref(address))
+    return address.value, code
+
+
+def lost(env):
+    """What the open transaction was lost by; inside of it a call says only that it was (ECANCELED)."""
+    code = env.call(_library.xbegin, int(Flag.NESTED)) or env.call(_library.xend)
+    return error_of(code or Code.CONFLICT)
+
+
+# ---- in an environment ----
 
 
 class _Closer:
@@ -49,6 +68,7 @@ class Part(Handle):
     """Lies in `owner`, which is closed after it: another part, or the handle of the environment."""
 
     _instead = "pickle the Environment, and open it there"
+    is_cursor = False
 
     def __init__(self, address, close, owner, env):
         self.owner, self.env = owner, env
@@ -79,6 +99,10 @@ class Part(Handle):
         return self.address
 
     def close(self):
+        """What lies in it, before."""
+        for part in self.env.parts.of_this_thread():
+            if part.owner is self:
+                part.close()
         if self.is_ours_to_close():
             address, self.address = self.address, None
             self._close(address)
@@ -105,3 +129,60 @@ class Parts(weakref.WeakValueDictionary):
     def close_those_of_this_thread(self):
         for part in self.of_this_thread():
             part.close()
+
+
+# ---- in a snapshot ----
+
+
+class _LockedCloser:
+    """Closes by any thread, while none is in a call. A child of fork() leaves it."""
+
+    def __init__(self, close, lock):
+        self._close, self._lock, self._process, self._own_process = close, lock, os.getpid(), os.getpid
+        self._busy = -errno.EBUSY
+
+    def __call__(self, address, wait=True):
+        if self._own_process() != self._process:
+            return 0
+        if not self._lock.acquire(wait):
+            return self._busy
+        try:
+            return self._close(address) or 0
+        finally:
+            self._lock.release()
+
+    def at_end(self, address):
+        """A thread that is in a call may never come back."""
+        return self(address, False)
+
+
+class SnapshotPart(Handle):
+    """Lies in `owner`, which is closed after it: another part, or the handle of a snapshot."""
+
+    _instead = "pickle the Environment, and open it there"
+    is_cursor = False
+
+    def __init__(self, address, close, owner, lock):
+        self.owner, self.lock, self.process = owner, lock, os.getpid()
+        self.inside = weakref.WeakSet()  # what lies in it
+        super().__init__(address, _LockedCloser(close, lock), owner.path)
+        if isinstance(owner, SnapshotPart):
+            owner.inside.add(self)
+
+    def call(self, function, *arguments):
+        """Of what is open, function(address, ...)."""
+        if self.process != _process():
+            raise error_of(Code.FORKED)
+        with self.lock:
+            if self.address is None:
+                raise ValueError("it is closed")
+            return function(self.address, *arguments)
+
+    def close(self):
+        """What lies in it, before."""
+        with self.lock:
+            for part in list(self.inside):
+                part.close()
+            if self.is_ours_to_close():
+                address, self.address = self.address, None
+                self._close(address)

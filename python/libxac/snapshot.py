@@ -142,3 +142,13 @@ def _check_columns(columns):
         if not isinstance(column, (tuple, list)) or len(column) not in (2, 3):
             raise TypeError(f"columns: {name!r} is to be (file, dtype) or (file, dtype, categories), not {column!r}")
         name_of(column[0], f"columns: {name!r}: file")
+
+
+def handle_of(snapshot, env):
+    """Of a Snapshot that is given as an argument, and is to be of this Environment."""
+    if not isinstance(snapshot, Snapshot):
+        raise TypeError(f"snapshot: a Snapshot, not {snapshot!r}")
+    handle = snapshot._open_handle()
+    if handle.env != env._open_handle().address:
+        raise ValueError("snapshot: of another environment")
+    return handle

@@ -16,7 +16,7 @@ from .arguments import NotPickled
 from .columns import check_same, checked_name, columns_of, schema_of
 from .constants import Flag
 from .errors import error_of
-from .snapshot import Snapshot
+from .snapshot import Snapshot, handle_of
 
 if TYPE_CHECKING:
     from pyarrow import Table as ArrowTable
@@ -128,10 +128,7 @@ class Table(NotPickled):
 
     def at(self, snapshot: Snapshot) -> TableSnapshot:
         """All rows as of a Snapshot of the environment: several tables as of one commit."""
-        if not isinstance(snapshot, Snapshot):
-            raise TypeError(f"snapshot: a Snapshot, not {snapshot!r}")
-        if snapshot._open_handle().env != self._env._open_handle().address:
-            raise ValueError("snapshot: of another environment")
+        handle_of(snapshot, self._env)
         return TableSnapshot(snapshot, self._entry)
 
     def arrow(self, categories: Optional[Mapping[str, Sequence[str]]] = None) -> ArrowTable:

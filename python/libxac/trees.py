@@ -3,19 +3,18 @@
 
 from __future__ import annotations
 
-import collections.abc
-import ctypes
 import errno
 import os
 import threading
-from typing import TYPE_CHECKING, Any, Iterator, MutableMapping, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, MutableMapping, Optional, Tuple, Union
 
-from . import _library
-from .arguments import Key, Name, NotPickled, key_of, name_of, number_of
-from .constants import Code, Flag
+from .arguments import Key, Name, name_of, number_of
 from .errors import check, error_of
-from .parts import Part
+from .parts import lost
+from .records import Records
+from .snapshot import Snapshot, handle_of
 from .transaction import undo_what_was_left
+from .tree_parts import Arena, Cursor, OpenedTree, SnapshotArena, SnapshotCursor, SnapshotTree
 
 if TYPE_CHECKING:
     from .environment import Environment
@@ -24,8 +23,6 @@ else:
 
 Value = Union[bytes, bytearray, memoryview]
 
-_Buffer = ctypes.c_char * 512  # for most values
-_string_at = ctypes.string_at
 _VALUE_BYTES_MAX = 1 << 30
 _NAME_BYTES_MAX = 255
 _FIXED_VALUE_BYTES_MAX = 256
@@ -56,103 +53,7 @@ def _checked_value_bytes(value_bytes):
     return value_bytes
 
 
-def lost(env):
-    """What the open transaction was lost by; inside of it a call says only that it was."""
-    code = env.call(_library.xbegin, int(Flag.NESTED)) or env.call(_library.xend)
-    return error_of(code or Code.CONFLICT)
-
-
-# ---- what a thread has open ----
-
-
-def _open(call, *arguments):
-    address = ctypes.c_void_p()
-    code = call(*arguments, ctypes.byref(address))
-    return address.value, code
-
-
-class Arena(Part):
-    """Of a data file."""
-
-    def __init__(self, env, file):
-        from . import _trees_library as library
-
-        self.file, self.library = file, library
-        address, code = _open(env.call, library.page_arena_open_env, file, library.DECLARED)
-        self._check(code, env)
-        super().__init__(address, library.page_arena_close, env, env)
-
-    def _check(self, code, env):
-        if code == -errno.ECANCELED:
-            raise lost(env)
-        if code == Code.FORMAT:
-            raise error_of(code, None, f"file: {os.fsdecode(self.file)!r} holds something else than trees")
-        check(code, os.fsdecode(self.file), "file: no data file can have this name")
-
-    @classmethod
-    def of(cls, env, file):
-        """That of this thread."""
-        for part in env.parts.of_this_thread():
-            if isinstance(part, cls) and part.file == file and part.address is not None:
-                return part
-        return cls(env, file)
-
-
-class _Opened(Part):
-    """A tree."""
-
-    def __init__(self, arena, kind, name, flags, options):
-        self.kind, self.name = kind, name
-        address, code = _open(arena.call, kind.open, name, flags, options and ctypes.byref(options))
-        if code == -errno.ECANCELED:
-            raise lost(arena.env)
-        if code == -errno.ENOENT:
-            raise error_of(code, os.fsdecode(arena.file), f"tree: {os.fsdecode(name)!r} is not there")
-        argument = "value_bytes" if options else "tree"
-        check(code, os.fsdecode(arena.file), f"{argument}: the tree is of another kind, or made with other value_bytes")
-        super().__init__(address, kind.close, arena, arena.env)
-
-    @classmethod
-    def of(cls, arena, kind, name, flags, options):
-        """That of this thread: it has one for each tree."""
-        there = None
-        for part in arena.env.parts.of_this_thread():
-            if isinstance(part, cls) and part.owner is arena and (part.kind, part.name) == (kind, name):
-                there = part if part.address is not None else there
-        if there is None:
-            return cls(arena, kind, name, flags, options)
-        if options is not None:
-            cls(arena, kind, name, flags, options).close()  # were they the same?
-        return there
-
-
-class _Cursor(Part):
-    """On a tree, for an iteration."""
-
-    def __init__(self, tree):
-        address, code = _open(tree.call, tree.kind.cursor_open)
-        check(code)
-        super().__init__(address, tree.kind.cursor_close, tree, tree.env)
-
-
-# ---- for programs ----
-
-
-class _Items(collections.abc.ItemsView):
-    __slots__ = ()
-
-    def __iter__(self):
-        return self._mapping._records(None, None, False, True)
-
-
-class _Values(collections.abc.ValuesView):
-    __slots__ = ()
-
-    def __iter__(self):
-        return (value for _, value in self._mapping._records(None, None, False, True))
-
-
-class Tree(NotPickled, MutableMapping[bytes, bytes]):
+class Tree(Records, MutableMapping[bytes, bytes]):
     """Records, keys and values of bytes: Environment.btree(), cobtree() and hash().
 
         orders = env.btree("orders")
@@ -195,7 +96,7 @@ class Tree(NotPickled, MutableMapping[bytes, bytes]):
     def _open(self, flags=0, options=None):
         undo_what_was_left()
         arena = Arena.of(self._env._open_handle(), self._file)
-        self._thread.tree = _Opened.of(arena, self._kind, self._tree, flags, options)
+        self._thread.tree = OpenedTree.of(arena, self._kind, self._tree, flags, options)
         return self._thread.tree
 
     def _opened(self):
@@ -204,57 +105,10 @@ class Tree(NotPickled, MutableMapping[bytes, bytes]):
         tree = getattr(self._thread, "tree", None)
         return self._open() if tree is None or tree.address is None else tree
 
-    def _checked(self, code, part):
-        """0, or what is no failure."""
-        if code >= 0 or code in (-errno.ENOENT, -errno.ERANGE, -errno.EEXIST):
-            return code
-        if code == -errno.ECANCELED:
-            raise lost(part.env)
-        if code == -errno.ESTALE and isinstance(part, _Cursor):
-            raise RuntimeError("the iteration began in a transaction that has ended, or the tree was dropped")
-        if code == -errno.ESTALE:
-            part.close()  # one of the same name may have been made
-            raise error_of(-errno.ENOENT, os.fsdecode(self._file), f"tree: {os.fsdecode(self._tree)!r} was dropped")
-        raise error_of(
-            code, os.fsdecode(self._file), "key: the tree has none of this length, or the value has another one"
-        )
-
-    def _call(self, function, *arguments):
-        undo_what_was_left()
-        tree = self._opened()
-        return self._checked(tree.call(function, *arguments), tree)
-
-    def _bytes_of_key(self, key, argument="key"):
-        key = key_of(key, argument, self._kind.key_bytes_max)
-        if not key:
-            raise ValueError(f"{argument}: keys have 1 byte at least")
-        return key
+    def _cursor(self):
+        return Cursor(self._opened())
 
     # ---- single records ----
-
-    def _get(self, key):
-        """None: there is no such record."""
-        value, byte_len = _Buffer(), ctypes.c_size_t()
-        while True:
-            code = self._call(self._kind.get, key, len(key), value, len(value), byte_len)
-            if code != -errno.ERANGE:
-                return None if code else _string_at(value, byte_len.value)
-            value = ctypes.create_string_buffer(byte_len.value)
-
-    def __getitem__(self, key: Key) -> bytes:
-        value = self._get(self._bytes_of_key(key))
-        if value is None:
-            raise KeyError(key)
-        return value
-
-    def get(self, key: Key, default: Any = None) -> Any:
-        """The value, or what is given for none."""
-        value = self._get(self._bytes_of_key(key))
-        return default if value is None else value
-
-    def __contains__(self, key: object) -> bool:
-        key = self._bytes_of_key(key)
-        return self._call(self._kind.get, key, len(key), None, 0, None) != -errno.ENOENT
 
     def _put(self, key, value, flags):
         key, value = self._bytes_of_key(key), _bytes_of_value(value)
@@ -276,88 +130,15 @@ class Tree(NotPickled, MutableMapping[bytes, bytes]):
         key = self._bytes_of_key(key)
         return self._call(self._kind.delete, key, len(key)) == 0
 
-    # ---- all of them ----
+    # ---- beside writers ----
 
-    def __len__(self) -> int:
-        """Takes as long as reading it."""
-        figures = (ctypes.c_uint64 * self._library.STATS_FIELDS)()
-        self._call(self._kind.stat, ctypes.byref(figures))
-        return figures[0]
+    def snapshot(self, durable: bool = False, at: Optional[int] = None) -> TreeSnapshot:
+        """All records as of one commit (Environment.snapshot())."""
+        return self.at(self._env.snapshot(durable, at))
 
-    def __bool__(self) -> bool:
-        """Has it any record?"""
-        return next(self._records(None, None, False, False), None) is not None
-
-    def __iter__(self) -> Iterator[bytes]:
-        """The keys: of a tree in their order, of a hash table in one of its own."""
-        return (key for key, _ in self._records(None, None, False, False))
-
-    def range(
-        self, start: Optional[Key] = None, stop: Optional[Key] = None, reverse: bool = False
-    ) -> Iterator[Tuple[bytes, bytes]]:
-        """(key, value) of the records from `start` up to, not including, `stop`, in the order of the keys; reverse: from
-        the last one back. In a transaction all of it is of one moment, and it ends with the transaction. Outside of one
-        each step is as of then: what is there all the time is met once. Not of a hash table."""
-        if not self._kind.is_ordered:
-            raise TypeError("a hash table has no order: look up whole keys, or go through items()")
-        start = None if start is None else key_of(start, "start")
-        stop = None if stop is None else key_of(stop, "stop")
-        return self._records(start or None, stop, reverse, True)
-
-    def items(self) -> collections.abc.ItemsView[bytes, bytes]:
-        return _Items(self)
-
-    def values(self) -> collections.abc.ValuesView[bytes]:
-        return _Values(self)
-
-    def _records(self, start, stop, reverse, with_values):
-        if stop == b"":
-            return
-        undo_what_was_left()
-        cursor, record = _Cursor(self._opened()), self._library.Record()
-        kind = self._kind
-        step = kind.cursor_previous if reverse else kind.cursor_next
-        found = self._seek(cursor, record, stop if reverse else start, reverse, with_values)
-        try:
-            while found is not None:
-                key, value = found
-                if (reverse and start is not None and key < start) or (not reverse and stop is not None and key >= stop):
-                    return
-                if value is None and with_values:  # outside of transactions a cursor has none
-                    value = self._get(key)
-                if value is not None or not with_values:
-                    yield key, value
-                found = self._move(cursor, record, with_values, step)
-        finally:
-            cursor.close()
-
-    def _seek(self, cursor, record, key, reverse, with_value):
-        """The first record, or the last one; of those from the key on, or before it."""
-        kind = self._kind
-        if key is None:
-            return self._move(cursor, record, with_value, kind.cursor_last if reverse else kind.cursor_first)
-        how = self._library.LE if reverse else self._library.GE
-        found = self._move(cursor, record, with_value, kind.cursor_seek, key, len(key), how)
-        if found is None or not reverse or found[0] != key:
-            return found
-        return self._move(cursor, record, with_value, kind.cursor_previous)
-
-    def _move(self, cursor, record, with_value, function, *arguments):
-        """(key, value) of the record that the cursor stands on then. The value is None if it is not at hand; instead of
-        both: there is no more."""
-        undo_what_was_left()
-        found = cursor.call(self._moved, record, with_value, function, arguments)
-        if isinstance(found, int):
-            self._checked(found, cursor)
-            return None
-        return found
-
-    def _moved(self, cursor, record, with_value, function, arguments):
-        code = function(cursor, *arguments) or self._kind.cursor_record(cursor, record)
-        if code:
-            return code
-        key = _string_at(record.key, record.key_len)
-        return key, _string_at(record.value, record.value_len) if with_value and record.value else None
+    def at(self, snapshot: Snapshot) -> TreeSnapshot:
+        """All records as of a Snapshot of the environment."""
+        return TreeSnapshot(self, snapshot)
 
     # ---- several calls as one transaction ----
 
@@ -411,7 +192,7 @@ class Tree(NotPickled, MutableMapping[bytes, bytes]):
         self._env.run(self._delete_all)
 
     def _delete_all(self):
-        cursor = _Cursor(self._opened())
+        cursor = self._cursor()
         code = self._checked(cursor.call(self._kind.cursor_first), cursor)
         while not code:
             self._checked(cursor.call(self._kind.cursor_delete), cursor)
@@ -425,12 +206,55 @@ class Tree(NotPickled, MutableMapping[bytes, bytes]):
         if self._checked(tree.owner.call(self._library.bptree_drop, self._tree), tree):
             raise error_of(-errno.ENOENT, os.fsdecode(self._file), f"tree: {os.fsdecode(self._tree)!r} was dropped")
 
-    __eq__ = object.__eq__  # no comparison of all records
-    __hash__ = object.__hash__
 
     def __repr__(self) -> str:
         names = f"{os.fsdecode(self._file)!r}, {os.fsdecode(self._tree)!r}"
         return f"<libxac.Tree {self._kind.name} {names} of {self._env!r}>"
+
+
+class TreeSnapshot(Records):
+    """The records of a tree as of one commit: Tree.snapshot() and Tree.at(). Writers go on meanwhile. Any thread may use
+    it; they wait for each other. It may be used after the Snapshot was closed, which holds its commit."""
+
+    _instead = Snapshot._instead
+
+    def __init__(self, tree: Tree, snapshot: Snapshot) -> None:
+        if not isinstance(tree, Tree):
+            raise TypeError("they come from Tree.snapshot() and Tree.at()")
+        handle = handle_of(snapshot, tree._env)
+        self._kind, self._library, self._file, self._tree = tree._kind, tree._library, tree._file, tree._tree
+        self._part = SnapshotTree(SnapshotArena(handle, self._file), self._kind, self._tree)
+        self._sequence = snapshot.sequence
+
+    def _opened(self):
+        if self._part is None:
+            raise ValueError("it is closed")
+        return self._part
+
+    def _cursor(self):
+        return SnapshotCursor(self._opened())
+
+    @property
+    def sequence(self) -> int:
+        """The number of its commit."""
+        self._opened()
+        return self._sequence
+
+    def close(self) -> None:
+        """Nothing more is read through this object."""
+        part, self._part = self._part, None
+        if part is not None:
+            part.owner.close()
+
+    def __enter__(self) -> TreeSnapshot:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        names = f"{os.fsdecode(self._file)!r}, {os.fsdecode(self._tree)!r}"
+        return f"<libxac.TreeSnapshot {self._kind.name} {names} {self._sequence if self._part else 'closed'}>"
 
 
 # ---- of an environment ----

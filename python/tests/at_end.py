@@ -263,7 +263,11 @@ def parts_of(env):
     table.append({"a": range(100)})
     records = iter(tree.items())
     next(records)
-    return tree, records, heap, heap.root("root", 8), table, table["a"], table.snapshot()
+    old = tree.snapshot()
+    next(old.range(5))
+    records_of_old = iter(old.items())
+    next(records_of_old)
+    return tree, records, heap, heap.root("root", 8), table, table["a"], table.snapshot(), old, records_of_old
 
 
 def parts_that_are_left(env, array):
@@ -282,8 +286,9 @@ class UsesParts:
         self.env, self.parts, self.itself = env, parts_of(env), self
 
     def __call__(self):
-        tree, records, heap, root, table, _, rows = self.parts
+        tree, records, heap, root, table, _, rows, _, records_of_old = self.parts
         next(records)
+        next(records_of_old)
         with self.env.transaction():
             tree[len(tree)] = b"one more"
             root[0] += 1

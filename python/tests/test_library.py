@@ -184,7 +184,7 @@ def test_version_is_that_of_the_library():
 
 
 PUBLIC = [libxac.Environment, libxac.Snapshot, libxac.Range, libxac.Transaction]
-PUBLIC += [libxac.Table, libxac.TableSnapshot, libxac.Tree, libxac.Heap]
+PUBLIC += [libxac.Table, libxac.TableSnapshot, libxac.Tree, libxac.TreeSnapshot, libxac.Heap]
 
 
 PUBLIC = [libxac.Environment, *libxac.Environment.__mro__[1:-1], libxac.Snapshot, libxac.Range, libxac.Transaction]

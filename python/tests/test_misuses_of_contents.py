@@ -40,6 +40,7 @@ class Contents(Place):
         self.btree, self.hash = self.env.btree("trees"), self.env.hash("trees", "hash")
         self.btree.update({b"a": b"1", b"b": b"2"})
         self.hash.update({b"a": b"1", b"b": b"2"})
+        self.old = self.btree.snapshot()
         self.heap = self.env.heap("heap")
         self.heap.root("root", 8)
 
@@ -117,6 +118,18 @@ class Contents(Place):
     def tree_range(self, **arguments):
         self.btree.range(**arguments)
 
+    def tree_at(self, **arguments):
+        self.btree.at(**{"snapshot": self.env.snapshot(), **arguments})
+
+    def tree_snapshot(self, **arguments):
+        self.btree.snapshot(**arguments)
+
+    def old_get(self, key=b"a"):
+        self.old[key]
+
+    def old_range(self, **arguments):
+        self.old.range(**arguments)
+
     def open_heap(self, **arguments):
         self.env.heap(**{"file": "heap", **arguments})
 
@@ -168,6 +181,10 @@ CELLS = {
     Contents.tree_discard: {"key": KEY},
     Contents.tree_pop: {"key": KEY},
     Contents.tree_range: {"start": [*KEY[:1], *KEY[2:5], KEY[6]], "stop": [*KEY[:1], *KEY[2:5], KEY[6]]},
+    Contents.tree_at: {"snapshot": [None, 5, "snapshot"]},
+    Contents.tree_snapshot: {"at": [*NUMBER, 0, 1 << 63]},
+    Contents.old_get: {"key": KEY},
+    Contents.old_range: {"start": [*KEY[:1], *KEY[2:5], KEY[6]]},
     Contents.open_heap: {"file": FILE},
     Contents.allocate: {"size": [*NUMBER, None, 0, (1 << 64) - 1, 1 << 45]},
     Contents.heap_at: {"offset": [*NUMBER, None, 0, 1, 4096, 1 << 63]},
@@ -244,6 +261,12 @@ OF_CONTENTS = {
     "values": lambda place: list(place.btree.values()),
     "range": lambda place: list(place.btree.range()),
     "range backwards": lambda place: list(place.btree.range(reverse=True)),
+    "tree at": Contents.tree_at,
+    "tree snapshot": Contents.tree_snapshot,
+    "old get": Contents.old_get,
+    "old items": lambda place: list(place.old.items()),
+    "old len": lambda place: len(place.old),
+    "old sequence": lambda place: place.old.sequence,
     "drop a tree": lambda place: place.btree.drop(),
     "heap": Contents.open_heap,
     "allocate": lambda place: place.heap.allocate(8),
@@ -263,19 +286,20 @@ if pyarrow:
 
 def look_when_closed(path):
     place = Contents(path)
-    assert all(map(repr, (place.orders, place.rows, place.btree, place.hash, place.heap)))
+    assert all(map(repr, (place.orders, place.rows, place.btree, place.old, place.hash, place.heap)))
     place.snapshot.close()
     place.rows.close()
+    place.old.close()
     place.env.close()
     refuses(place, OF_CONTENTS)
-    assert all(map(repr, (place.orders, place.rows, place.btree, place.hash, place.heap)))
+    assert all(map(repr, (place.orders, place.rows, place.btree, place.old, place.hash, place.heap)))
 
 
 def test_closed(path):
     in_child(look_when_closed, path)
 
 
-WORKS_IN_A_CHILD = {"files", "sequence"}
+WORKS_IN_A_CHILD = {"files", "sequence", "old sequence"}
 
 
 def test_in_a_child_of_fork(path):
@@ -285,6 +309,7 @@ def test_in_a_child_of_fork(path):
     in_child(refuses, place, {**OF_CONTENTS, "next": lambda place: next(records)}, WORKS_IN_A_CHILD)
     assert next(records) == (b"b", b"2")
     in_child(open_again, path)
+    assert dict(place.old.items()) == {b"a": b"1", b"b": b"2"}
     assert place.btree[b"c"] == b"3" and len(place.orders) == 3 and len(place.heap.roots()) == 2
     place.rows.close()
     place.env.close()
@@ -343,7 +368,7 @@ def look_at_copies(path):
     parts = list(place.env._handle.parts.values())
     assert len(parts) >= 5
     for name, copied in COPIES.items():
-        for thing in (place.orders, place.rows, place.btree, place.hash, place.heap, block, records, *parts):
+        for thing in (place.orders, place.rows, place.btree, place.old, place.hash, place.heap, block, records, *parts):
             tell(name, thing)
             with pytest.raises(TypeError, match="cannot (be )?(pickle|copied)|cannot be pickled or copied: ...."):
                 copied(thing)
@@ -360,7 +385,7 @@ def test_copies(path):
     in_child(look_at_copies, path)
 
 
-@pytest.mark.parametrize("kind", [libxac.Table, libxac.TableSnapshot, libxac.Tree, libxac.Heap])
+@pytest.mark.parametrize("kind", [libxac.Table, libxac.TableSnapshot, libxac.Tree, libxac.TreeSnapshot, libxac.Heap])
 def test_made_by_hand(env, kind):
     for arguments in ((), (env,), (env, 5), (env, 5, None), (None, 5)):
         with pytest.raises((TypeError, AttributeError)):

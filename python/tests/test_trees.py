@@ -28,6 +28,11 @@ def ordered(env, request):
     return getattr(env, request.param)("trees", request.param)
 
 
+def in_another_thread(function, *arguments):
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        return pool.submit(function, *arguments).result(120)
+
+
 def check_same(tree, model):
     assert len(tree) == len(model) and bool(tree) == bool(model)
     assert dict(tree.items()) == model
@@ -215,6 +220,19 @@ def test_iteration_across_the_end_of_a_transaction(env, tree):
         next(left)
 
 
+def test_iteration_over_a_tree_that_is_dropped(env, tree):
+    tree.update({b"%04d" % number: b"x" * 100 for number in range(300)})
+    records = iter(tree.items())
+    next(records)
+    with libxac.Environment(env.path, libxac.VOLATILE) as other:
+        kind = tree._tree.decode()  # which it is named after
+        in_another_thread(lambda: getattr(other, kind)("trees", kind).drop())
+        with pytest.raises(FileNotFoundError, match="was dropped"):
+            tree[b"0001"]
+        with pytest.raises(ValueError, match="it is closed"):
+            next(records)
+
+
 def test_iteration_by_another_thread(env, tree):
     tree.update({b"a": b"1", b"b": b"2"})
     records = iter(tree.items())
@@ -222,6 +240,82 @@ def test_iteration_by_another_thread(env, tree):
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         with pytest.raises(RuntimeError, match="belongs to the thread"):
             pool.submit(next, records).result(60)
+
+
+# ---- snapshots ----
+
+
+def test_a_snapshot_stays_as_it_is(env, tree):
+    model = {b"%04d" % number: b"old" * (number % 400) for number in range(500)}
+    tree.update(model)
+    snapshot = env.snapshot()
+    before = tree.at(snapshot)
+    records = iter(before.items())
+    met = [next(records) for _ in range(100)]
+    tree.update({key: b"new" for key in list(model)[::2]})
+    tree.update({b"more": b"x"})
+    check_same(before, model)
+    met += in_another_thread(list, records)
+    assert dict(met) == model and len(met) == 500
+    assert before.get(b"more") is None and b"0001" in before and before[b"0003"] == b"old" * 3
+    assert before.sequence == snapshot.sequence < tree.snapshot().sequence
+    snapshot.close()
+    check_same(before, model)
+    with tree.snapshot() as after, env.transaction():
+        tree.clear()
+        assert len(after) == 501 and len(tree) == 0 and after[b"more"] == b"x"
+    with pytest.raises(ValueError, match="closed"):
+        after[b"more"]
+    with pytest.raises(ValueError, match="closed"):
+        tree.at(snapshot)
+    tree.drop()
+    env.close()
+    check_same(before, model)
+    for call in ("pop", "update", "__setitem__", "clear", "drop"):
+        assert not hasattr(before, call)
+
+
+def test_ranges_of_a_snapshot(env, ordered):
+    ordered.update({number: b"%d" % number for number in range(100)})
+    snapshot = ordered.snapshot()
+    ordered.clear()
+    assert [value for _, value in snapshot.range(20, 23)] == [b"20", b"21", b"22"]
+    assert [value for _, value in snapshot.range(20, 23, reverse=True)] == [b"22", b"21", b"20"]
+
+
+def test_a_snapshot_of_before(env, tree):
+    snapshot = env.snapshot()
+    fresh = env.btree("trees", "fresh")
+    with pytest.raises(FileNotFoundError, match="tree: 'fresh' is not there"):
+        fresh.at(snapshot)
+    later = env.btree("later")
+    with pytest.raises(FileNotFoundError):
+        later.at(snapshot)
+
+
+def test_threads_read_a_snapshot_beside_writers(env, ordered, seed):
+    """The sum of all values is the same as of each commit."""
+    ordered.update({number: b"%d" % 100 for number in range(50)})
+    draw, is_over = random.Random(seed), threading.Event()
+
+    def move():
+        while not is_over.is_set():
+            source, target = draw.sample(range(50), 2)
+            env.run(lambda: ordered.update({
+                source: b"%d" % (int(ordered[source]) - 1), target: b"%d" % (int(ordered[target]) + 1)
+            }))
+
+    def read(snapshot):
+        return [sum(map(int, snapshot.values())) for _ in range(5)]
+
+    thread = threading.Thread(target=move)
+    thread.start()
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        for _ in range(5):
+            snapshot = ordered.snapshot()
+            assert [sums for sums in pool.map(read, [snapshot] * 3)] == [[5000] * 5] * 3
+    is_over.set()
+    thread.join()
 
 
 # ---- transactions ----

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: MIT
+"""What is open of trees: the arena of a data file, trees in it, and cursors on them; in an environment, by a thread, or
+in a snapshot."""
+
+import ctypes
+import errno
+import os
+import threading
+
+from .constants import Code
+from .errors import check, error_of
+from .parts import Part, SnapshotPart, lost, opened_by
+
+
+def _check_arena(code, file):
+    if code == Code.FORMAT:
+        raise error_of(code, None, f"file: {os.fsdecode(file)!r} holds something else than trees")
+    check(code, os.fsdecode(file), "file: no data file can have this name")
+
+
+def _check_tree(code, file, name, options):
+    if code == -errno.ENOENT:
+        raise error_of(code, os.fsdecode(file), f"tree: {os.fsdecode(name)!r} is not there")
+    argument = "value_bytes" if options else "tree"
+    check(code, os.fsdecode(file), f"{argument}: the tree is of another kind, or made with other value_bytes")
+
+
+# ---- in an environment ----
+
+
+class Arena(Part):
+    """Of a data file."""
+
+    def __init__(self, env, file):
+        from . import _trees_library as library
+
+        self.file, self.library = file, library
+        address, code = opened_by(env.call, library.page_arena_open_env, file, library.DECLARED)
+        if code == -errno.ECANCELED:
+            raise lost(env)
+        _check_arena(code, file)
+        super().__init__(address, library.page_arena_close, env, env)
+
+    @classmethod
+    def of(cls, env, file):
+        """That of this thread."""
+        for part in env.parts.of_this_thread():
+            if isinstance(part, cls) and part.file == file and part.address is not None:
+                return part
+        return cls(env, file)
+
+
+class OpenedTree(Part):
+    """A tree, or a hash table."""
+
+    def __init__(self, arena, kind, name, flags, options):
+        self.kind, self.name = kind, name
+        address, code = opened_by(arena.call, kind.open, name, flags, options and ctypes.byref(options))
+        if code == -errno.ECANCELED:
+            raise lost(arena.env)
+        _check_tree(code, arena.file, name, options)
+        super().__init__(address, kind.close, arena, arena.env)
+
+    @classmethod
+    def of(cls, arena, kind, name, flags, options):
+        """That of this thread: it has one for each tree."""
+        there = None
+        for part in arena.env.parts.of_this_thread():
+            if isinstance(part, cls) and part.owner is arena and (part.kind, part.name) == (kind, name):
+                there = part if part.address is not None else there
+        if there is None:
+            return cls(arena, kind, name, flags, options)
+        if options is not None:
+            cls(arena, kind, name, flags, options).close()  # were they the same?
+        return there
+
+
+class Cursor(Part):
+    """On a tree, for an iteration."""
+
+    is_cursor = True
+
+    def __init__(self, tree):
+        address, code = opened_by(tree.call, tree.kind.cursor_open)
+        check(code)
+        super().__init__(address, tree.kind.cursor_close, tree, tree.env)
+
+
+# ---- in a snapshot ----
+
+
+class SnapshotArena(SnapshotPart):
+    """Of a data file."""
+
+    def __init__(self, snapshot, file):
+        from . import _trees_library as library
+
+        self.file = file
+        address, code = opened_by(library.page_arena_open_snapshot, snapshot.address, file)
+        _check_arena(code, file)
+        super().__init__(address, library.page_arena_close, snapshot, threading.RLock())
+
+
+class SnapshotTree(SnapshotPart):
+    """A tree, or a hash table."""
+
+    def __init__(self, arena, kind, name):
+        self.kind = kind
+        address, code = opened_by(arena.call, kind.open, name, 0, None)
+        _check_tree(code, arena.file, name, None)
+        super().__init__(address, kind.close, arena, arena.lock)
+
+
+class SnapshotCursor(SnapshotPart):
+    """On a tree, for an iteration."""
+
+    is_cursor = True
+
+    def __init__(self, tree):
+        address, code = opened_by(tree.call, tree.kind.cursor_open)
+        check(code)
+        super().__init__(address, tree.kind.cursor_close, tree, tree.lock)
