@@ -19,8 +19,7 @@ enum {
 
 static struct second_entry *set_of(const struct second_table *table, uintptr_t unit)
 {
-        const int shift = WORD_BITS - __builtin_ctz(table->capacity);
-        return &table->entries[(unit * SPREAD >> shift) & ~(uintptr_t)(SET - 1)];
+        return &table->entries[(unit * SPREAD >> table->shift) & ~(uintptr_t)(SET - 1)];
 }
 
 static bool is_current(const struct second_table *table, const struct second_entry *entry)
@@ -44,7 +43,12 @@ static bool make(struct second_table *table, uint32_t capacity)
         if (sys_mmap(NULL, capacity * sizeof(*table->entries), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
                      0, &memory))
                 return false;
-        *table = (struct second_table){ .entries = memory, .capacity = capacity, .reads = 1, .writes = 1 };
+        *table = (struct second_table){ .entries = memory,
+                                        .capacity = capacity,
+                                        .shift = (uint32_t)(WORD_BITS - __builtin_ctz(capacity)),
+                                        .limit = capacity < CAPACITY_MAX ? capacity / 2 : UINT32_MAX,
+                                        .reads = 1,
+                                        .writes = 1 };
         return true;
 }
 
@@ -67,26 +71,39 @@ static bool grow(struct second_table *table)
 static struct second_entry *place_for(struct second_table *table, uintptr_t unit)
 {
         struct second_entry *set = set_of(table, unit);
-        for (int i = 0; i < SET; i++)
-                if (set[i].unit == unit && is_current(table, &set[i]))
-                        return &set[i];
-        for (int i = 0; i < SET; i++)
-                if (!is_current(table, &set[i])) {
-                        table->taken++;
-                        return &set[i];
-                }
-        set[1] = set[0];
-        return &set[0];
+        const bool has_first = is_current(table, &set[0]), has_second = is_current(table, &set[1]);
+        if (has_first && set[0].unit == unit)
+                return &set[0];
+        if (has_second && set[1].unit == unit)
+                return &set[1];
+        if (has_first && has_second) {
+                set[1] = set[0];
+                return &set[0];
+        }
+        table->taken++;
+        return has_first ? &set[1] : &set[0];
+}
+
+static inline void put(struct second_table *table, uintptr_t unit, uintptr_t delta, bool is_write)
+{
+        struct second_entry *entry = place_for(table, unit);
+        const bool may_be_written = is_write || (entry->unit == unit && entry->of_writes == table->writes);
+        *entry = (struct second_entry){ unit, delta, table->reads, may_be_written ? table->writes : 0 };
+}
+
+__attribute__((noinline)) static void put_in_larger(struct second_table *table, uintptr_t unit, uintptr_t delta,
+                                                    bool is_write)
+{
+        if (grow(table) || table->entries)
+                put(table, unit, delta, is_write);
 }
 
 void second_table_add(struct second_table *table, uintptr_t unit, uintptr_t delta, bool is_write)
 {
-        const bool is_crowded = 2 * table->taken >= table->capacity && table->capacity < CAPACITY_MAX;
-        if ((!table->entries || is_crowded) && !grow(table) && !table->entries)
-                return;
-        struct second_entry *entry = place_for(table, unit);
-        const bool may_be_written = is_write || (entry->unit == unit && entry->of_writes == table->writes);
-        *entry = (struct second_entry){ unit, delta, table->reads, may_be_written ? table->writes : 0 };
+        if (table->taken < table->limit)
+                put(table, unit, delta, is_write);
+        else
+                put_in_larger(table, unit, delta, is_write);
 }
 
 /* The next round; before the numbers are used up, all entries are of none. */

@@ -23,7 +23,9 @@ struct second_entry {
 struct second_table {
         struct second_entry *entries; /* two beside each other are a set, in which a unit may stand */
         uint32_t capacity;            /* a power of two */
+        uint32_t shift;               /* of a number that is spread over 64 bits, to one below `capacity` */
         uint32_t taken;               /* entries, since all was forgotten */
+        uint32_t limit;               /* with as many it grows */
         uint32_t reads, writes;       /* the present rounds */
 };
 

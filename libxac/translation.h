@@ -28,8 +28,9 @@ struct translations {
         };
         uint32_t count; /* of entries that are in use, or were since all was forgotten */
         uint16_t used[TRANSLATION_ENTRIES];
-        struct second_table second; /* what others have driven out of them */
-        _Atomic bool is_busy;       /* it is being changed: a signal handler that comes by finds nothing */
+        uint8_t marks[TRANSLATION_ENTRIES]; /* of each entry: has any given way there? Is what it has there, too? */
+        struct second_table second;         /* what others have driven out of them */
+        _Atomic bool is_busy;               /* it is being changed: a signal handler that comes by finds nothing */
 };
 
 static inline struct translations *translations_own(void)
@@ -38,6 +39,15 @@ static inline struct translations *translations_own(void)
 }
 
 enum translated { TRANSLATED_READ, TRANSLATED_WRITE };
+
+/* Marks of an entry: the second table may have what stood there before; it has what stands there now. */
+enum { GAVE_WAY = 1, HAS_TWIN = 2 };
+
+/* Of the entry of a unit. */
+static inline uint32_t translation_number(uintptr_t unit, enum translated access)
+{
+        return (uint32_t)(unit % XAC_TRANSLATE_ENTRIES) + (access == TRANSLATED_WRITE ? XAC_TRANSLATE_ENTRIES : 0);
+}
 
 /* The thread maps a view. From here on xac_kept stays what it is, so that compiled code may load it once. */
 void translation_prepare(void);
@@ -58,7 +68,10 @@ static inline bool translation_is_busy(void)
 static inline void *translation_find(const void *addr, enum translated access)
 {
         const struct translations *own = translations_own();
-        return own->second.taken && !translation_is_busy() ? translation_bring_back(addr, access) : NULL;
+        const uint32_t number = translation_number((uintptr_t)addr >> XAC_TRANSLATE_SHIFT, access);
+        if (!own->second.taken || !(own->marks[number] & GAVE_WAY) || translation_is_busy())
+                return NULL;
+        return translation_bring_back(addr, access);
 }
 
 /* Everything; what may be written, as a level begins, which is to have slots of its own; a page, which gets another

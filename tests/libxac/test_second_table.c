@@ -78,6 +78,25 @@ static void what_is_asked_for_comes_back(void)
         translations_free();
 }
 
+/* What came back is there twice. Once it leads elsewhere, the other one is wrong. */
+static void what_came_back_gives_way_as_it_is_now(void)
+{
+        const char *addr = page(0);
+        for (size_t i = 0; i < 3; i++) {
+                translation_keep(page(i * XAC_TRANSLATE_ENTRIES), place_of(i), TRANSLATED_READ);
+                check(!i || translation_find(addr, TRANSLATED_READ) == place_of(0));
+        }
+        translation_keep(addr, place_of(7), TRANSLATED_READ);
+        check(translation_find(page(XAC_TRANSLATE_ENTRIES), TRANSLATED_READ) == place_of(1));
+        check(translation_find(addr, TRANSLATED_READ) == place_of(7));
+        translations_forget_page(addr, UNIT_BYTES);
+        check(!translation_find(addr, TRANSLATED_READ));
+        translation_keep(addr, place_of(8), TRANSLATED_READ);
+        check(translation_find(page(XAC_TRANSLATE_ENTRIES), TRANSLATED_READ) == place_of(1));
+        check(translation_find(addr, TRANSLATED_READ) == place_of(8));
+        translations_free();
+}
+
 static void a_page_is_forgotten_in_both(void)
 {
         keep_all(TRANSLATED_WRITE);
@@ -110,6 +129,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 isolated_test(a_large_transaction_is_known),
                 isolated_test(what_is_asked_for_comes_back),
+                isolated_test(what_came_back_gives_way_as_it_is_now),
                 isolated_test(a_page_is_forgotten_in_both),
                 isolated_test(rounds_are_counted_anew),
         };
