@@ -20,20 +20,25 @@ _Static_assert(XAC_WINDOW_SHIFT == 45 && XAC_TRANSLATE_SHIFT == 12 && XAC_TRANSL
 _Static_assert(offsetof(xac_translations, of_reads) == 0 && offsetof(xac_translations, of_writes) == 4096,
                "the numbers below");
 
-/* What is not kept, or crosses a unit. */
-__attribute__((used)) uint64_t xacrt_get_slowly(const void *addr, size_t len);
-__attribute__((used)) void xacrt_put_slowly(void *addr, uint64_t number, size_t len);
+/* Where a number is that is not kept, or crosses a unit: then a copy, in `copy`. */
+__attribute__((used)) const void *xacrt_get_slowly(const void *addr, size_t len, void *copy);
+/* Where it is to be stored. One that crosses a unit has been, and goes to `spare` once more. */
+__attribute__((used)) void *xacrt_put_slowly(void *addr, uint64_t number, size_t len, void *spare);
 
-uint64_t xacrt_get_slowly(const void *addr, size_t len)
+const void *xacrt_get_slowly(const void *addr, size_t len, void *copy)
 {
-        uint64_t number = 0;
-        xacrt_fetch(&number, addr, len);
-        return number;
+        if (xacrt_piece(addr, len) == len)
+                return xac_translate_read(addr);
+        xacrt_fetch(copy, addr, len);
+        return copy;
 }
 
-void xacrt_put_slowly(void *addr, uint64_t number, size_t len)
+void *xacrt_put_slowly(void *addr, uint64_t number, size_t len, void *spare)
 {
+        if (xacrt_piece(addr, len) == len)
+                return xac_translate_write(addr);
         xacrt_store(addr, &number, len);
+        return spare;
 }
 
 #define BEGIN(name) ".p2align 4\n.globl " name "\n.hidden " name "\n.type " name ", @function\n" name ":\n"
@@ -54,11 +59,11 @@ void xacrt_put_slowly(void *addr, uint64_t number, size_t len)
         "cmp %" entry ", " table "(%rax)\n"         \
         "jne 2f\n"
 
-/* Calls a function in C on a stack that is aligned, with all that it may lose in the frame. */
+/* Calls a function in C on a stack that is aligned, with all that it may lose in the frame, and room for a number. */
 #define SAVE                                                                                                         \
         "push %rbp\n .cfi_def_cfa_offset 16\n .cfi_offset %rbp, -16\n mov %rsp, %rbp\n .cfi_def_cfa_register %rbp\n" \
         "push %rcx\n push %rdx\n push %rsi\n push %rdi\n push %r8\n push %r9\n push %r10\n push %r11\n push %rax\n"  \
-        "and $-16, %rsp\n"
+        "sub $16, %rsp\n and $-16, %rsp\n"
 #define RESTORE                                                                                 \
         "lea -64(%rbp), %rsp\n"                                                                 \
         "pop %r11\n pop %r10\n pop %r9\n pop %r8\n pop %rdi\n pop %rsi\n pop %rdx\n pop %rcx\n" \
@@ -72,7 +77,8 @@ void xacrt_put_slowly(void *addr, uint64_t number, size_t len)
                 ".cfi_endproc\n" END("xacrt_get_" size)                                                   \
                 BEGIN("xacrt_get_" size "_in_view") ".cfi_startproc\n mov %rcx, -8(%rsp)\n"               \
                 LOOK_UP(last, "rcx", "0") "mov -8(%rsp), %rcx\n add 8(%rax), %rdi\n" load "\n ret\n"      \
-                "2: mov -8(%rsp), %rcx\n" SAVE "mov $" size ", %esi\n call xacrt_get_slowly\n"            \
+                "2: mov -8(%rsp), %rcx\n" SAVE "mov $" size ", %esi\n mov %rsp, %rdx\n"                   \
+                "call xacrt_get_slowly\n mov %rax, %rdi\n" load "\n"                                      \
                 RESTORE "ret\n .cfi_endproc\n" END("xacrt_get_" size "_in_view") ".popsection\n")
 
 #define PUT(size, last, store)                                                                            \
@@ -83,7 +89,8 @@ void xacrt_put_slowly(void *addr, uint64_t number, size_t len)
                 BEGIN("xacrt_put_" size "_in_view") ".cfi_startproc\n mov %rax, -8(%rsp)\n"               \
                 LOOK_UP(last, "r11", "4096") "mov 4096+8(%rax), %r11\n mov -8(%rsp), %rax\n"              \
                 store " (%rdi, %r11)\n ret\n"                                                             \
-                "2: mov -8(%rsp), %rax\n" SAVE "mov $" size ", %edx\n call xacrt_put_slowly\n"            \
+                "2: mov -8(%rsp), %rax\n" SAVE "mov $" size ", %edx\n mov %rsp, %rcx\n"                   \
+                "call xacrt_put_slowly\n mov -24(%rbp), %rsi\n" store " (%rax)\n"                         \
                 "mov -72(%rbp), %rax\n" RESTORE "ret\n .cfi_endproc\n"                                    \
                 END("xacrt_put_" size "_in_view") ".popsection\n")
 /* clang-format on */
