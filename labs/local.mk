@@ -89,6 +89,7 @@ EXTRA_DIST += \
         labs/instructor/isolation/answers.md \
         labs/instructor/isolation/expected \
         labs/instructor/isolation/hidden.c \
+        labs/instructor/isolation/mutants \
         labs/instructor/isolation/solution/checker.c \
         labs/instructor/isolation/solution/duty.c \
         labs/instructor/isolation/wrong-neighbour/checker.c \
@@ -193,6 +194,7 @@ EXTRA_DIST += \
         labs/instructor/structure/answers.md \
         labs/instructor/structure/expected \
         labs/instructor/structure/hidden.c \
+        labs/instructor/structure/mutants \
         labs/instructor/structure/solution/table.c \
         labs/instructor/structure/wrong-counter/table.c \
         labs/instructor/structure/wrong-nodes/table.c \

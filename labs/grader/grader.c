@@ -202,7 +202,7 @@ static void grade_list(struct grading *grading, const struct grader_test *tests,
 static bool can_reach(uid_t user)
 {
         char folder[SCRATCH_NAME_BYTES];
-        bool is_there[FOLDERS_MOST];
+        bool is_there[FOLDERS_MOST] = { false };
         int status = 1;
         if (scratch_make(folder, user) != 0)
                 return false;

@@ -26,9 +26,9 @@ static const struct host_program *program;
 static pid_t host, owner; /* the owner is the process that has started it */
 static int line = -1;     /* to the host */
 
-void host_use(const struct host_program *used)
+void host_use(const struct host_program *host_program)
 {
-        program = used;
+        program = host_program;
 }
 
 /* ------------------------------------------------------------------ its process */

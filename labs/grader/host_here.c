@@ -7,9 +7,9 @@
 #include "labs/grader/grader.h"
 #include "labs/grader/host_start.h"
 
-void host_use(const struct host_program *program)
+void host_use(const struct host_program *host_program)
 {
-        (void)program;
+        (void)host_program;
 }
 
 void host_end(void)

@@ -14,7 +14,7 @@ struct host_program {
 };
 
 /* Tests run this one from now on. */
-void host_use(const struct host_program *program);
+void host_use(const struct host_program *host_program);
 
 /* That of this process, if it has one. A worker's ends with it. */
 void host_end(void);

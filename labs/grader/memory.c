@@ -18,9 +18,9 @@ struct stops_role stops_role; /* here, as a lab without steps has hosts, too */
 static char *memory;
 static int descriptor = -1;
 
-void memory_attach(int shared)
+void memory_attach(int shared_descriptor)
 {
-        memory = mmap(NULL, ALL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, shared, 0);
+        memory = mmap(NULL, ALL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, shared_descriptor, 0);
         grader_check(memory != MAP_FAILED, "mmap: %s", strerror(errno));
 }
 

@@ -15,6 +15,6 @@ void memory_prepare(void);
 
 /* What a host inherits, and where it finds the same memory by it. */
 int memory_descriptor(void);
-void memory_attach(int descriptor);
+void memory_attach(int shared_descriptor);
 
 #endif

@@ -50,10 +50,8 @@ static void reply(int has_failed, const void *bytes, size_t byte_len)
         send_all(bytes, byte_len);
 }
 
-static _Noreturn void say_failure(const char *format, va_list arguments)
+static _Noreturn void end_failed(const char *said)
 {
-        char said[HOST_SAID_BYTES];
-        vsnprintf(said, sizeof(said), format, arguments);
         fflush(NULL);
         reply(1, said, strlen(said));
         _exit(EXIT_FAILURE);
@@ -61,18 +59,24 @@ static _Noreturn void say_failure(const char *format, va_list arguments)
 
 void grader_fail(const char *format, ...)
 {
+        char said[HOST_SAID_BYTES];
         va_list arguments;
         va_start(arguments, format);
-        say_failure(format, arguments);
+        vsnprintf(said, sizeof(said), format, arguments);
+        va_end(arguments);
+        end_failed(said);
 }
 
 void grader_check(int is_good, const char *format, ...)
 {
+        char said[HOST_SAID_BYTES];
         va_list arguments;
         if (is_good)
                 return;
         va_start(arguments, format);
-        say_failure(format, arguments);
+        vsnprintf(said, sizeof(said), format, arguments);
+        va_end(arguments);
+        end_failed(said);
 }
 
 static host_act *find_act(int number)

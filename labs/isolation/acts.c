@@ -25,10 +25,26 @@ static void unpack_history(struct history *history, const char *bytes, size_t by
         }
 }
 
+/* What lies behind the last transaction, and behind the last op of each, is part of no history: who reads it finds
+ * edges that are none. */
+static void lay_traps(struct history *history)
+{
+        const struct op *first = &history->txn[0].op[0];
+        const struct op trap = { true, first->item, first->version + 1 };
+        if (history->txns == 0 || history->txn[0].ops == 0)
+                return;
+        for (int t = 0; t < history->txns; t++)
+                if (history->txn[t].ops < OPS_MOST)
+                        history->txn[t].op[history->txn[t].ops] = trap;
+        if (history->txns < TXNS_MOST)
+                history->txn[history->txns] = (struct txn){ 2, { trap, { false, trap.item, trap.version } } };
+}
+
 static size_t act_edges(const void *in, size_t in_len, void *out, size_t out_most)
 {
         static struct history history;
         unpack_history(&history, in, in_len);
+        lay_traps(&history);
         struct graph *graph = graph_create(history.txns);
         history_edges(&history, graph);
         size_t byte_len = (size_t)graph->edges * sizeof(graph->edge[0]);

@@ -6,7 +6,7 @@
 #include "labs/grader/host.h"
 #include "labs/structure/acts.h"
 
-enum { TOGETHER = 4096 };
+enum { TOGETHER = 4096, FILL_TOGETHER = 256, FILL_MOST = 80000 };
 
 static struct operation operations[TOGETHER];
 static struct outcome should[TOGETHER];
@@ -74,4 +74,48 @@ void serial_delete(uint64_t key, bool was_there, const char *what)
 void serial_count(uint64_t number, const char *what)
 {
         add((struct operation){ COUNT, 0, 0 }, (struct outcome){ 0, false, number }, what);
+}
+
+/* ------------------------------------------------------------------ a full table */
+
+static uint64_t scattered(int number)
+{
+        return (uint64_t)number * 0x9e3779b97f4a7c15U;
+}
+
+/* Puts the next ones, and notes which are in. Returns how many are. */
+static int put_some(int first, int last, bool *is_in)
+{
+        static struct outcome outcomes[TOGETHER];
+        int in = 0;
+        for (int i = first; i < last; i++)
+                operations[i - first] = (struct operation){ PUT, scattered(i), (uint64_t)i };
+        size_t number = (size_t)(last - first);
+        host_do(ACT_SERIAL, operations, number * sizeof(operations[0]), outcomes, number * sizeof(outcomes[0]));
+        for (int i = first; i < last; i++) {
+                int err = outcomes[i - first].err;
+                grader_check(err == 0 || err == TABLE_FULL, "table_put() returned %d", err);
+                is_in[i] = err == 0;
+                in += is_in[i];
+        }
+        return in;
+}
+
+/* It ends soon after the first that is refused: in a full table some take long to find that a key is not there. */
+void serial_fill_up(int keys)
+{
+        static bool is_in[FILL_MOST];
+        static const char when[] = "after puts, of which some returned TABLE_FULL";
+        int in = 0, tried = 0;
+        grader_check(keys <= FILL_MOST, "at most %d keys", FILL_MOST);
+        serial_begin();
+        while (in == tried && tried + FILL_TOGETHER <= keys) {
+                in += put_some(tried, tried + FILL_TOGETHER, is_in);
+                tried += FILL_TOGETHER;
+        }
+        grader_check(in < tried, "%d keys fit into a table of %d bytes?", in, TABLE_BYTES);
+        serial_count((uint64_t)in, when);
+        for (int i = 0; i < tried; i++)
+                serial_get(scattered(i), is_in[i], is_in[i] ? (uint64_t)i : 0, when);
+        serial_do();
 }

@@ -37,7 +37,7 @@ enum state { UNSEEN, ON_PATH, DONE };
 struct search {
         const struct graph *graph;
         int *first, *next; /* edges by the transaction that they lead from: lists, -1 ends them */
-        enum state *state; /* of each transaction */
+        int *state;        /* of each transaction: enum state */
         int *path, *depth; /* edges that led here; how many had led to a transaction on the path */
         int path_len;
 };
@@ -74,27 +74,24 @@ static void sort_edges(struct search *search)
 
 int graph_cycle(const struct graph *graph, int *cycle)
 {
-        size_t nodes = (size_t)graph->nodes;
+        size_t nodes = (size_t)graph->nodes, edges = (size_t)graph->edges;
         struct search search = { .graph = graph };
         int count = 0, found = -1;
 
-        search.first = calloc(nodes + 1, sizeof(int));
-        search.next = calloc((size_t)graph->edges + 1, sizeof(int));
-        search.state = calloc(nodes + 1, sizeof(enum state));
-        search.path = calloc(nodes + 1, sizeof(int));
-        search.depth = calloc(nodes + 1, sizeof(int));
-        if (!search.first || !search.next || !search.state || !search.path || !search.depth)
+        int *memory = calloc(4 * nodes + edges + 1, sizeof(*memory));
+        if (memory == NULL)
                 abort();
+        search.first = memory;
+        search.state = memory + nodes;
+        search.path = memory + 2 * nodes;
+        search.depth = memory + 3 * nodes;
+        search.next = memory + 4 * nodes;
         sort_edges(&search);
         for (int node = 0; node < graph->nodes && found < 0; node++)
                 if (search.state[node] == UNSEEN)
                         found = visit(&search, node);
         for (int i = found < 0 ? search.path_len : search.depth[found]; i < search.path_len; i++)
                 cycle[count++] = search.path[i];
-        free(search.first);
-        free(search.next);
-        free(search.state);
-        free(search.path);
-        free(search.depth);
+        free(memory);
         return count;
 }
