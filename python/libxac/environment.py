@@ -96,8 +96,9 @@ class _Handle(Lent, Handle):
                 if lease() is None:
                     if is_open_elsewhere(self):  # the library knows only if this is the last who has it open
                         break
+                    may_be_again = self.parts.is_a_thread_ending()
                     done.extend(map(self._close, (self.address,)))  # one operation for the interpreter
-                    if done[0] != -errno.EBUSY or not self.parts.is_a_thread_ending():
+                    if done[0] != -errno.EBUSY or not may_be_again:
                         break
                     done.clear()
                 time.sleep(_TURN_SECONDS)
