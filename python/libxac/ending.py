@@ -12,6 +12,7 @@ waited for. Those of pools, which libraries keep, sleep until they are given som
 """
 
 import errno
+import functools
 import itertools
 import os
 import sys
@@ -68,6 +69,13 @@ class Handle(NotPickled):
             self._open[self._key] = entry
         else:
             self._tell_of(self.path, code)
+
+
+def note_opened(close, path, thing):
+    """Of something that is not a Handle: close(None) closes it at the end. Returns what forgets it."""
+    key = next(_keys)
+    _open[key] = (close, None, path, weakref.ref(thing))
+    return functools.partial(_open.pop, key, None)
 
 
 def tell(path, reason, write=os.write, error=OSError):
@@ -176,7 +184,7 @@ class _Last:
             if path in staying:
                 continue
             handle = handle()
-            if handle is not None:
+            if handle is not None and address is not None:
                 handle.address = None
             self.tell_of(path, self.way(close)(address))
 

@@ -16,7 +16,7 @@ from .arguments import Name, NotPickled, name_of, number_of
 from .constants import Code, Flag
 from .errors import check, error_of
 from .figures import HeapStats, Root
-from .parts import Part, lost, opened_by
+from .parts import Part, lost
 from .transaction import undo_what_was_left
 
 if TYPE_CHECKING:
@@ -36,15 +36,14 @@ class _Opened(Part):
     def __init__(self, env, file, flags):
         from . import _heap_library as library
 
-        address, code = opened_by(env.call, library.xac_heap_open, file, flags)
-        name = os.fsdecode(file)
+        self.file, self.library = file, library
+        super().__init__(env, env, library.xac_heap_close, env.call, library.xac_heap_open, file, flags)
+        code, name = self.code, os.fsdecode(file)
         if code == -errno.EBUSY:
             raise RuntimeError("file: a heap is opened outside of transactions, by each thread for itself")
         if code == Code.FORMAT:
             raise error_of(code, None, f"file: {name!r} holds something else than a heap")
         check(code, name, "file: no data file can have this name")
-        self.file, self.library = file, library
-        super().__init__(address, library.xac_heap_close, env, env)
         self.base = self.call(library.xac_heap_address, _SOME_OFFSET) - _SOME_OFFSET
 
     def view(self, offset, byte_len):

@@ -9,7 +9,7 @@ import threading
 
 from .constants import Code
 from .errors import check, error_of
-from .parts import Part, SnapshotPart, lost, opened_by
+from .parts import Part, SnapshotPart, lost
 
 
 def _check_arena(code, file):
@@ -35,11 +35,12 @@ class Arena(Part):
         from . import _trees_library as library
 
         self.file, self.library = file, library
-        address, code = opened_by(env.call, library.page_arena_open_env, file, library.DECLARED)
-        if code == -errno.ECANCELED:
+        super().__init__(
+            env, env, library.page_arena_close, env.call, library.page_arena_open_env, file, library.DECLARED
+        )
+        if self.code == -errno.ECANCELED:
             raise lost(env)
-        _check_arena(code, file)
-        super().__init__(address, library.page_arena_close, env, env)
+        _check_arena(self.code, file)
 
     @classmethod
     def of(cls, env, file):
@@ -55,11 +56,11 @@ class OpenedTree(Part):
 
     def __init__(self, arena, kind, name, flags, options):
         self.kind, self.name = kind, name
-        address, code = opened_by(arena.call, kind.open, name, flags, options and ctypes.byref(options))
-        if code == -errno.ECANCELED:
+        options_address = options and ctypes.byref(options)
+        super().__init__(arena.env, arena, kind.close, arena.call, kind.open, name, flags, options_address)
+        if self.code == -errno.ECANCELED:
             raise lost(arena.env)
-        _check_tree(code, arena.file, name, options)
-        super().__init__(address, kind.close, arena, arena.env)
+        _check_tree(self.code, arena.file, name, options)
 
     @classmethod
     def of(cls, arena, kind, name, flags, options):
@@ -81,9 +82,8 @@ class Cursor(Part):
     is_cursor = True
 
     def __init__(self, tree):
-        address, code = opened_by(tree.call, tree.kind.cursor_open)
-        check(code)
-        super().__init__(address, tree.kind.cursor_close, tree, tree.env)
+        super().__init__(tree.env, tree, tree.kind.cursor_close, tree.call, tree.kind.cursor_open)
+        check(self.code)
 
 
 # ---- in a snapshot ----
@@ -96,9 +96,9 @@ class SnapshotArena(SnapshotPart):
         from . import _trees_library as library
 
         self.file = file
-        address, code = opened_by(library.page_arena_open_snapshot, snapshot.address, file)
-        _check_arena(code, file)
-        super().__init__(address, library.page_arena_close, snapshot, threading.RLock())
+        lock, open_arena = threading.RLock(), library.page_arena_open_snapshot
+        super().__init__(snapshot, lock, library.page_arena_close, open_arena, snapshot.address, file)
+        _check_arena(self.code, file)
 
 
 class SnapshotTree(SnapshotPart):
@@ -106,9 +106,8 @@ class SnapshotTree(SnapshotPart):
 
     def __init__(self, arena, kind, name):
         self.kind = kind
-        address, code = opened_by(arena.call, kind.open, name, 0, None)
-        _check_tree(code, arena.file, name, None)
-        super().__init__(address, kind.close, arena, arena.lock)
+        super().__init__(arena, arena.lock, kind.close, arena.call, kind.open, name, 0, None)
+        _check_tree(self.code, arena.file, name, None)
 
 
 class SnapshotCursor(SnapshotPart):
@@ -117,6 +116,5 @@ class SnapshotCursor(SnapshotPart):
     is_cursor = True
 
     def __init__(self, tree):
-        address, code = opened_by(tree.call, tree.kind.cursor_open)
-        check(code)
-        super().__init__(address, tree.kind.cursor_close, tree, tree.lock)
+        super().__init__(tree, tree.lock, tree.kind.cursor_close, tree.call, tree.kind.cursor_open)
+        check(self.code)

@@ -12,12 +12,12 @@ import pytest
 from leeway import leeway
 
 
-@pytest.mark.parametrize("kind", ["with", "nested", "run"])
+@pytest.mark.parametrize("kind", ["with", "nested", "run", "parts"])
 def test_interrupts_at_random_moments(program, path, seed, kind):
     done = program("interrupted.py", path, 50, leeway(60), seed, kind, timeout=90)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) >= 50
-    assert not done.stderr
+    assert "libxac: " not in done.stderr if kind == "parts" else not done.stderr
 
 
 def test_endless_retries_can_be_interrupted(path):
