@@ -103,4 +103,16 @@ check-python: libxac.la libxactrees.la libxacheap.la libxacsend.la tools/xac/xac
 bench-python: libxac.la $(SWEEP)
 	@PYTHON='$(PYTHON)' srcdir='$(srcdir)' builddir=. $(TEST_RUN) $(SHELL) $(srcdir)/tools/check-python --costs
 
-.PHONY: check-python bench-python
+# The package with the libraries in it, built without libsigsegv: dist/ in build-wheel. And whether it works where there
+# is nothing else of libxac.
+dist_noinst_SCRIPTS += tools/make-wheel tools/check-wheel
+BUILD_OF_WHEEL = $(SUB_BUILD) wheel wheel-libraries --with-fault-handler=native --disable-static $(SUB_CONFIGURE)
+wheel-libraries: libxac.la libxactrees.la libxacsend.la
+wheel: sub-sources
+	+$(BUILD_OF_WHEEL)
+	@PYTHON='$(PYTHON)' srcdir='$(srcdir)' $(SHELL) $(srcdir)/tools/make-wheel build-wheel
+check-wheel: sub-sources tools/xac/xac $(SWEEP)
+	+$(BUILD_OF_WHEEL)
+	@PYTHON='$(PYTHON)' srcdir='$(srcdir)' builddir=. $(TEST_RUN) $(SHELL) $(srcdir)/tools/check-wheel build-wheel
+
+.PHONY: check-python bench-python wheel wheel-libraries check-wheel

@@ -83,6 +83,6 @@ void library_look_at_handlers(void *env)
         static void (*ours)(int, siginfo_t *, void *); /* what was there after the last look */
         if (ours && handler_seen() == ours)
                 return;
-        library.xac_stat(env, library.stats);
-        ours = handler_seen();
+        if (!library.xac_stat(env, library.stats))
+                ours = handler_seen();
 }

@@ -125,8 +125,11 @@ def _candidates():
     chosen = os.environ.get("LIBXAC_LIBRARY")
     if chosen:
         return [chosen]  # what was asked for, or nothing
-    tree = Path(__file__).resolve().parents[2]
-    beside = [str(tree / ".libs" / SONAME)] if (tree / "include" / "xac" / "xac.h").exists() else []
+    here = Path(__file__).resolve()
+    beside = [str(here.with_name(SONAME))]  # in a wheel
+    tree = here.parents[2]
+    if (tree / "include" / "xac" / "xac.h").exists():
+        beside.append(str(tree / ".libs" / SONAME))
     return [path for path in beside if os.path.exists(path)] + [SONAME]
 
 

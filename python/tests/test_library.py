@@ -6,6 +6,7 @@ import importlib.util
 import inspect
 import os
 import re
+import shutil
 import subprocess
 import sys
 import typing
@@ -45,6 +46,20 @@ def test_library_without_the_calls_says_so():
 
 def test_chosen_library_is_the_one_that_is_loaded():
     assert import_with(_library.path).returncode == 0
+
+
+def test_library_in_the_package_comes_before_others(tmp_path):
+    """As in a wheel. The environment's variable comes first all the same."""
+    package = tmp_path / "libxac"
+    shutil.copytree(Path(libxac.__file__).parent, package)
+    (package / _library.SONAME).symlink_to(Path(_library.path).resolve())
+    code = "import libxac; print(libxac.library_path)"
+    for chosen in ("", _library.path):
+        environment = {"PYTHONPATH": ":".join([str(tmp_path), *sys.path]), "LIBXAC_LIBRARY": chosen}
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, timeout=leeway(60), env=environment
+        )
+        assert done.stdout.strip() == (chosen or str(package / _library.SONAME)), done.stderr
 
 
 def header(name="xac.h"):
