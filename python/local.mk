@@ -107,7 +107,7 @@ bench-python: libxac.la $(SWEEP)
 # is nothing else of libxac.
 dist_noinst_SCRIPTS += tools/make-wheel tools/check-wheel
 BUILD_OF_WHEEL = $(SUB_BUILD) wheel wheel-libraries --with-fault-handler=native --disable-static $(SUB_CONFIGURE)
-wheel-libraries: libxac.la libxactrees.la libxacsend.la
+wheel-libraries: libxac.la libxactrees.la libxacheap.la libxacsend.la
 wheel: sub-sources
 	+$(BUILD_OF_WHEEL)
 	@PYTHON='$(PYTHON)' srcdir='$(srcdir)' $(SHELL) $(srcdir)/tools/make-wheel build-wheel
