@@ -80,6 +80,7 @@ EXTRA_DIST += \
         %D%/tests/test_library.py \
         %D%/tests/test_library_threads.py \
         %D%/tests/test_live_orders.py \
+        %D%/tests/test_lock.py \
         %D%/tests/test_misuses.py \
         %D%/tests/test_misuses_of_contents.py \
         %D%/tests/test_processes.py \
