@@ -117,6 +117,7 @@ EXTRA_DIST += \
         labs/instructor/queue/answers.md \
         labs/instructor/queue/expected \
         labs/instructor/queue/hidden.c \
+        labs/instructor/queue/mutants \
         labs/instructor/queue/solution/queue.c \
         labs/instructor/queue/wrong-forever/queue.c \
         labs/instructor/queue/wrong-polling/queue.c \

@@ -34,7 +34,7 @@ static int fill_body(void *on_call)
 {
         for (int i = 0; i < ITEMS; i++) {
                 ward->item[i].version = 0;
-                ward->item[i].value = i < DOCTORS && (*(unsigned *)on_call >> i & 1);
+                ward->item[i].value = i >= DOCTORS || (*(unsigned *)on_call >> i & 1); /* the others are no doctors */
         }
         return 0;
 }

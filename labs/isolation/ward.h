@@ -15,7 +15,7 @@
 #include "labs/isolation/history.h"
 
 enum {
-        DOCTORS = 4, /* items 0 to 3: 1 on call, 0 not. The other items are free for use */
+        DOCTORS = 4, /* items 0 to 3: 1 on call, 0 not. The other items are free for use, and hold anything at first */
         REFUSED = -1,
         ITEM_BYTES = 4096
 };

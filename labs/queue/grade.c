@@ -26,11 +26,24 @@ static void check_unknown(int number, const char *why)
                      why);
 }
 
+/* What is done is no more, wherever it has lain. */
+static void check_forgotten(void)
+{
+        office_begin(3);
+        for (int number = 1; number <= 3; number++)
+                check_take(number);
+        for (int number = 1; number <= 3; number++)
+                office_done(number);
+        check_unknown(3, "it is done already");
+        check_unknown(9, "no such task was put");
+}
+
 /* One process, which never has to wait. */
 static void test_serial(void)
 {
         int first = 1, last = 0, taken = 0; /* the tasks that are there: of them so many have been taken */
         office_open();
+        check_forgotten();
         office_begin(0);
         for (int i = 0; i < 200; i++) {
                 uint32_t what = grader_random(3);

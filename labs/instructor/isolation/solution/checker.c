@@ -81,11 +81,11 @@ int graph_cycle(const struct graph *graph, int *cycle)
         int *memory = calloc(4 * nodes + edges + 1, sizeof(*memory));
         if (memory == NULL)
                 abort();
-        search.first = memory;
-        search.state = memory + nodes;
-        search.path = memory + 2 * nodes;
-        search.depth = memory + 3 * nodes;
-        search.next = memory + 4 * nodes;
+        search.state = memory;
+        search.path = memory + nodes;
+        search.depth = memory + 2 * nodes;
+        search.next = memory + 3 * nodes;
+        search.first = memory + 3 * nodes + edges;
         sort_edges(&search);
         for (int node = 0; node < graph->nodes && found < 0; node++)
                 if (search.state[node] == UNSEEN)
