@@ -277,6 +277,21 @@ def test_threads_and_processes_append(path):
     env.close()
 
 
+def test_processes_and_threads_make_tables(path):
+    with libxac.Environment(path, libxac.CREATE | libxac.VOLATILE) as env:
+        with concurrent.futures.ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as others:
+            with concurrent.futures.ThreadPoolExecutor(2) as pool:
+                done = [others.submit(writers.make_tables, env, who, 5) for who in (1, 2)]
+                done += [pool.submit(writers.make_tables, env, who, 5) for who in (3, 4)]
+                assert [one.result(240) for one in done] == [5] * 4
+        assert len(env.tables()) == 5 + 4 * 5
+        snapshot = env.snapshot()
+        for name in env.tables():
+            who = sorted(env.table(name).at(snapshot)["who"].tolist())
+            assert who == ([1, 2, 3, 4] if name.startswith("common") else [int(name[3])])
+    assert len({name for name in (file.name for file in path.iterdir()) if not name.startswith("xac.")}) == 26
+
+
 def test_tables_as_of_one_commit(env, orders):
     sums = env.table("sums", {"sum": "i8"})
     with env.transaction():

@@ -106,3 +106,11 @@ def read_block(env, offset):
     heap = env.heap("heap")
     with env.transaction(libxac.RDONLY):
         return bytes(heap.at(offset)[:5])
+
+
+def make_tables(env, who, count):
+    """All make those that are called alike, and some of their own."""
+    for number in range(count):
+        env.table(f"common{number}", {"who": "i8"}).append([(who,)])
+        env.table(f"own{who}.{number}", {"who": "i8"}).append([(who,)])
+    return count
