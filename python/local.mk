@@ -70,6 +70,7 @@ EXTRA_DIST += \
         %D%/tests/faulting.py \
         %D%/tests/interrupted.py \
         %D%/tests/test_arrow.py \
+        %D%/tests/test_contents.py \
         %D%/tests/test_elements.py \
         %D%/tests/test_ending.py \
         %D%/tests/test_environment.py \

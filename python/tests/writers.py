@@ -114,3 +114,24 @@ def make_tables(env, who, count):
         env.table(f"common{number}", {"who": "i8"}).append([(who,)])
         env.table(f"own{who}.{number}", {"who": "i8"}).append([(who,)])
     return count
+
+
+def add_for_ever(path, pipe):
+    """A row, a record and an object in each transaction. Tells when it has done 100."""
+    env = libxac.Environment(path, libxac.NOSYNC)
+    table, tree, heap = env.table("numbers"), env.btree("trees"), env.heap("heap")
+    begin = len(table)
+
+    @env.transactional
+    def add():
+        number = table.append([(len(table),)])
+        block = heap.allocate(5)
+        block[:] = b"bytes"
+        tree[number] = b"%d" % heap.offset(block)
+        return number
+
+    while add() != begin + 100:
+        pass
+    pipe.send(None)
+    while True:
+        add()
