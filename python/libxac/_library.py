@@ -155,12 +155,12 @@ def declare(library, candidates, prototypes, namespace, **options):
 
 
 def _find_accelerated():
-    """The module, or None: it was not compiled, or LIBXAC_ACCELERATED=0 says to do without."""
+    """The module, or None: it was not compiled, or for another numpy, or LIBXAC_ACCELERATED=0 says to do without."""
     if os.environ.get("LIBXAC_ACCELERATED") == "0":
         return None
     try:
         from . import _accelerated
-    except ImportError:
+    except (ImportError, RuntimeError):  # which numpy raises where it has another interface
         return None
     return _accelerated
 
