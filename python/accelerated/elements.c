@@ -19,6 +19,11 @@ int elements_prepare(void)
 
 /* ---- where it lies ---- */
 
+struct places {
+        Py_ssize_t count;
+        npy_intp number[NPY_MAXDIMS];
+};
+
 static int refuse(PyArrayObject *array)
 {
         PyObject *type = (PyObject *)PyArray_DESCR(array);
@@ -28,38 +33,45 @@ static int refuse(PyArrayObject *array)
         return -1;
 }
 
-static int add_place(const PyArrayObject *array, int axis, PyObject *index, char **address)
+/* An index is an object that may run anything, also what changes the array. So all of them become numbers first. */
+static int count_of(PyObject *index, npy_intp *number)
 {
-        const npy_intp count = PyArray_DIM(array, axis);
         if (!PyIndex_Check(index)) {
                 PyErr_Format(PyExc_TypeError, "index: an integer for each dimension, not %R", index);
                 return -1;
         }
-        npy_intp place = PyNumber_AsSsize_t(index, NULL); /* cut off where it does not fit */
-        if (place == -1 && PyErr_Occurred())
-                return -1;
-        if (place < -count || place >= count) {
-                PyErr_Format(PyExc_IndexError, "index: %R is out of bounds for axis %d with size %zd", index, axis,
-                             (Py_ssize_t)count);
-                return -1;
-        }
-        *address += (place < 0 ? place + count : place) * PyArray_STRIDE(array, axis);
+        *number = PyNumber_AsSsize_t(index, NULL); /* cut off where it does not fit */
+        return *number == -1 && PyErr_Occurred() ? -1 : 0;
+}
+
+static int places_of(PyObject *index, struct places *places)
+{
+        bool is_tuple = PyTuple_Check(index);
+        places->count = is_tuple ? PyTuple_GET_SIZE(index) : 1;
+        for (Py_ssize_t i = 0; i < places->count && i < NPY_MAXDIMS; i++)
+                if (count_of(is_tuple ? PyTuple_GET_ITEM(index, i) : index, &places->number[i]))
+                        return -1;
         return 0;
 }
 
-static int find_place(const PyArrayObject *array, PyObject *index, char **address)
+static int find_place(PyArrayObject *array, const struct places *places, char **address)
 {
         const int dimensions = PyArray_NDIM(array);
-        bool is_tuple = PyTuple_Check(index);
-        Py_ssize_t given = is_tuple ? PyTuple_GET_SIZE(index) : 1;
-        *address = PyArray_BYTES((PyArrayObject *)array);
-        if (given != dimensions) {
-                PyErr_Format(PyExc_IndexError, "index: %zd numbers for an array of %d dimensions", given, dimensions);
+        *address = PyArray_BYTES(array);
+        if (places->count != dimensions) {
+                PyErr_Format(PyExc_IndexError, "index: %zd numbers for an array of %d dimensions", places->count,
+                             dimensions);
                 return -1;
         }
-        for (int axis = 0; axis < dimensions; axis++)
-                if (add_place(array, axis, is_tuple ? PyTuple_GET_ITEM(index, axis) : index, address))
+        for (int axis = 0; axis < dimensions; axis++) {
+                const npy_intp count = PyArray_DIM(array, axis), place = places->number[axis];
+                if (place < -count || place >= count) {
+                        PyErr_Format(PyExc_IndexError, "index: %zd is out of bounds for axis %d with size %zd",
+                                     (Py_ssize_t)place, axis, (Py_ssize_t)count);
                         return -1;
+                }
+                *address += (place < 0 ? place + count : place) * PyArray_STRIDE(array, axis);
+        }
         return 0;
 }
 
@@ -82,6 +94,9 @@ int element_find(struct element *element, PyObject *array, PyObject *index)
                 return -1;
         }
         PyArrayObject *known = (PyArrayObject *)array;
+        struct places places;
+        if (places_of(index, &places))
+                return -1;
         if (PyDataType_HASFIELDS(PyArray_DESCR(known)) || PyDataType_REFCHK(PyArray_DESCR(known)))
                 return refuse(known);
         element->array = array;
@@ -92,7 +107,7 @@ int element_find(struct element *element, PyObject *array, PyObject *index)
         element->type = PyArray_TYPE(known);
         if (!numbers_know(element->type) || !PyArray_ISNOTSWAPPED(known))
                 element->type = -1;
-        if (find_place(known, index, &element->address))
+        if (find_place(known, &places, &element->address))
                 return -1;
         return element->type < 0 ? make_one(element) : 0;
 }

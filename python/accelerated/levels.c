@@ -277,7 +277,10 @@ int levels_undo_what_was_left(void)
                 if (level_is_open(last)) {
                         if (!has_lost_its_statement(last))
                                 return 0;
-                        if (level_end(last, library.xabort, &code))
+                        Py_INCREF(last);
+                        int err = level_end(last, library.xabort, &code);
+                        Py_DECREF(last); /* it is compared below, and no more */
+                        if (err)
                                 return -1;
                 }
                 if (levels->count && levels->level[levels->count - 1] == last) {

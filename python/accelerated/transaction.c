@@ -131,8 +131,11 @@ static PyObject *transaction_enter(PyObject *self, PyObject *nothing)
                         return NULL;
                 Py_CLEAR(transaction->next);
         }
+        Py_INCREF(level); /* who enters again meanwhile gives up the other one */
         Py_XSETREF(transaction->level, level);
-        if (level_begin(level, transaction->flags))
+        int err = level_begin(level, transaction->flags);
+        Py_DECREF(level);
+        if (err)
                 return NULL;
         Py_INCREF(self);
         return self;
@@ -146,6 +149,10 @@ static PyObject *exit_get(PyObject *self, PyObject *transaction, PyObject *kind)
         if (!transaction || transaction == Py_None) { /* contextlib.ExitStack asks the class */
                 Py_INCREF(self);
                 return self;
+        }
+        if (!PyObject_TypeCheck(transaction, &transaction_type)) {
+                PyErr_Format(PyExc_TypeError, "__exit__: a Transaction, not %s", Py_TYPE(transaction)->tp_name);
+                return NULL;
         }
         struct level *level = next_level((struct transaction *)transaction);
         PyObject *statement = level ? statement_make(level) : NULL;

@@ -56,24 +56,28 @@ class Accesses:
 
 
 def _place_of(array, index):
-    """A tuple of numbers, each within its extent."""
+    """A tuple of numbers, each within its extent. An index may run anything, also what changes the array: it becomes a
+    number first."""
     if not isinstance(array, np.ndarray):
         raise TypeError(f"array: an array of numpy, not {type(array).__name__}")
+    numbers = tuple(map(_number_of, index)) if isinstance(index, tuple) else (_number_of(index),)
     if array.dtype.names is not None or array.dtype.hasobject:
         field = ": take a field, as array['x']" if array.dtype.names is not None else ""
         what = "get() and put() are for numbers, times and texts of a fixed size"
         raise TypeError(f"array: {what}, and not {array.dtype!r}{field}")
-    indices = index if isinstance(index, tuple) else (index,)
-    if len(indices) != array.ndim:
-        raise IndexError(f"index: {len(indices)} numbers for an array of {array.ndim} dimensions")
-    return tuple(_place_in(extent, axis, place) for axis, (extent, place) in enumerate(zip(array.shape, indices)))
+    if len(numbers) != array.ndim:
+        raise IndexError(f"index: {len(numbers)} numbers for an array of {array.ndim} dimensions")
+    return tuple(_place_in(extent, axis, place) for axis, (extent, place) in enumerate(zip(array.shape, numbers)))
 
 
-def _place_in(extent, axis, index):
+def _number_of(index):
     try:
-        place = operator.index(index)
+        return operator.index(index)
     except TypeError:
         raise TypeError(f"index: an integer for each dimension, not {index!r}") from None
+
+
+def _place_in(extent, axis, place):
     if not -extent <= place < extent:
         raise IndexError(f"index: {place} is out of bounds for axis {axis} with size {extent}")
     return place + extent if place < 0 else place

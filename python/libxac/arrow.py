@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Arrow arrays and tables on the memory of numpy arrays. Needs pyarrow."""
 
+import numpy as np
 import pyarrow as pa
 
 _KINDS_AS_THEY_ARE = "iufMm"
@@ -12,7 +13,12 @@ def _type_of(dtype):
     if dtype.kind == "S":
         return pa.binary(dtype.itemsize)  # of a fixed size, padded with zeros
     if dtype.kind in _KINDS_AS_THEY_ARE:
-        return pa.from_numpy_dtype(dtype)
+        try:
+            arrow = pa.from_numpy_dtype(dtype)
+        except pa.ArrowNotImplementedError:  # of hours, say
+            arrow = pa.null()
+        if arrow != pa.null() and arrow.bit_width == 8 * dtype.itemsize and (dtype.kind not in "mM" or np.datetime_data(dtype)[1] == 1):
+            return arrow
     raise TypeError(f"{dtype} has no Arrow type of the same bytes; numbers, times and 'S' have")
 
 

@@ -9,6 +9,7 @@ that was dropped keeps the names of its files, until tables that are made later 
 
 import errno
 import os
+import secrets
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ VERSION = 1
 COLUMNS_MAX = 255
 FILES_MAX = 64  # of an environment
 FREE, USED, DROPPED = range(3)
+KINDS = "biufcmMS"  # of dtypes
 
 COLUMN = np.dtype([("name", "S96"), ("dtype", "S32"), ("file", "S128")])
 SLOT = np.dtype(
@@ -73,8 +75,11 @@ def _entry_at(slots, index):
     try:
         schema = {name.decode(): np.dtype(dtype.decode()) for name, dtype, _ in columns}
         name = slots["name"][index].decode()
-    except (TypeError, UnicodeDecodeError) as error:
+    except (TypeError, ValueError, SyntaxError) as error:
         _refuse(error)
+    for dtype in schema.values():
+        if dtype.kind not in KINDS or not dtype.itemsize:
+            _refuse(f"a column of {dtype}")
     files = {name.decode(): os.fsdecode(file) for name, _, file in columns}
     return Entry(index, int(slots["made"][index]), name, schema, files)
 
@@ -169,7 +174,7 @@ def add(env, name, schema):
     slots["column"][index, : len(columns)] = columns
     slots["magic"][index], slots["version"][index], slots["columns"][index] = MAGIC, VERSION, len(columns)
     slots["name"][index], slots["state"][index], slots["rows"][index] = name.encode(), USED, 0
-    slots["made"][index] = slots["made"].max() + 1
+    slots["made"][index] = secrets.randbits(63) | 1  # also another one than that of a table whose making was undone
     return _entry_at(slots, index)
 
 

@@ -6,10 +6,9 @@ import operator
 
 import numpy as np
 
-from .catalog import COLUMN, COLUMNS_MAX
+from .catalog import COLUMN, COLUMNS_MAX, KINDS
 from .memory import checked_dtype
 
-_KINDS = "biufcmMS"
 _NAME_BYTES_MAX = COLUMN["name"].itemsize - 1  # with a NUL behind
 _FILE_BYTES_MAX = COLUMN["file"].itemsize - 8  # with a number behind
 
@@ -37,7 +36,7 @@ def _checked_type(dtype, column):
         dtype = checked_dtype(dtype)
     except TypeError as error:
         raise TypeError(f"schema: {column!r}: {error}") from None
-    if dtype.kind not in _KINDS:
+    if dtype.kind not in KINDS:
         raise TypeError(
             f"schema: {column!r}: a column holds numbers, times, or texts of so many bytes ('S8'), not {dtype}"
         )
@@ -125,13 +124,38 @@ def _array_of(values, dtype):
         return np.asarray([value.encode() if isinstance(value, str) else bytes(memoryview(value)) for value in array])
     if array.dtype.kind == "O" and dtype.kind in "iu":
         return np.asarray([operator.index(value) for value in array], dtype)
-    if array.dtype.kind == "O" or (dtype.kind in "mM" and array.dtype.kind == "U"):
-        return np.asarray(values, dtype)
+    if array.dtype.kind == "O" and dtype.kind == "b":
+        return _truths(array)
+    if dtype.kind in "mM" and array.dtype.kind in "OU":
+        return np.asarray(values, dtype.kind)  # in the unit that holds them
+    if array.dtype.kind == "O":
+        return np.asarray(values, np.result_type(dtype, "f8"))
     return array
 
 
+def _truths(array):
+    others = [value for value in array if not isinstance(value, (bool, np.bool_))]
+    if others:
+        raise TypeError(f"no truth value: {others[0]!r}")
+    return array.astype("?")
+
+
+def _check_kept(array, made, name, dtype):
+    """Times are rounded, and wrap, in silence; numbers become infinite."""
+    if dtype.kind in "mM" and array.dtype.kind in "mM" and np.datetime_data(array.dtype)[0] != "generic":
+        is_kept = (made.astype(array.dtype) == array) | np.isnat(array)
+    elif dtype.kind in "fc":
+        is_kept = np.isfinite(made) | ~np.isfinite(array)
+    else:
+        return
+    if not is_kept.all():
+        raise ValueError(f"rows: column {name!r} is {dtype}, which does not hold {array[~is_kept][0]}")
+
+
 def _column_of(values, name, dtype):
-    """As an array of this type: of texts nothing is cut off, and of numbers no fraction."""
+    """As an array of this type: of texts nothing is cut off, and of numbers and times no fraction."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise ValueError(f"rows: column {name!r} has values that are masked")
     try:
         array = _array_of(values, dtype)
     except (TypeError, ValueError, OverflowError) as error:
@@ -147,7 +171,10 @@ def _column_of(values, name, dtype):
         return array.astype(dtype)
     if not np.can_cast(array.dtype, dtype, "same_kind"):
         _refuse(name, dtype, f"it takes no {array.dtype}")
-    return array.astype(dtype)
+    with np.errstate(over="ignore"):
+        made = array.astype(dtype)
+    _check_kept(array, made, name, dtype)
+    return made
 
 
 def columns_of(rows, schema):

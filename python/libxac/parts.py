@@ -41,7 +41,7 @@ class _Opening:
         self.addresses = [ctypes.c_void_p()]  # empty: it is closed
         self.inside = []  # the newest is the last
         self.code = 0  # what the function returned
-        self._close, self._map, self._busy = close, map, -errno.EBUSY
+        self._close, self._map, self._busy, self._forget = close, map, -errno.EBUSY, _forget
         self._process, self._own_process = os.getpid(), os.getpid
 
     def open(self, call, *arguments):
@@ -54,9 +54,10 @@ class _Opening:
 
     def close(self):
         """What its function returns: 0 or an error."""
-        while self.inside:
-            self.inside[-1].close()
-            self.inside.pop()
+        while self.inside:  # which other threads may make shorter
+            for opening in self.inside[-1:]:
+                opening.close()
+                self._forget(self.inside, opening)
         addresses, codes = self.addresses, []
         if not addresses or not addresses[0]:
             return 0
@@ -117,8 +118,10 @@ class _LockedOpening(_Opening):
 
 
 def _forget(openings, opening, also=None):
-    if opening in openings:
+    try:
         openings.remove(opening)
+    except ValueError:
+        pass  # somebody else was first
     if also is not None:
         also()
 

@@ -15,7 +15,7 @@ from . import catalog
 from .arguments import NotPickled
 from .columns import check_same, checked_name, columns_of, schema_of
 from .constants import Flag
-from .errors import error_of
+from .errors import Error, error_of
 from .snapshot import Snapshot, handle_of
 
 if TYPE_CHECKING:
@@ -180,7 +180,13 @@ class Table(NotPickled):
         array = arrays.get(file)
         if array is None or len(array) < rows:
             spare = max(rows // 8, _SPARE_BYTES // dtype.itemsize) if may_grow else 0
-            array = arrays[file] = self._env.array(file, dtype, rows + spare)
+            try:
+                array = self._env.array(file, dtype, rows + spare)
+            except Error:
+                if not spare:
+                    raise
+                array = self._env.array(file, dtype, rows)
+            arrays[file] = array
         return array[:rows]
 
 

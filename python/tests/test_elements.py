@@ -261,3 +261,41 @@ def test_many_threads_lose_no_update(env):
     array = env.array("a", "i8", 16)
     with env.transaction():
         assert env.get(array, 0) == 800
+
+
+class Changing:
+    """An index that changes the array when it is asked for its number."""
+
+    def __init__(self, array, name, value):
+        self.array, self.name, self.value = array, name, value
+
+    def __index__(self):
+        setattr(self.array, self.name, self.value)
+        return 1
+
+
+@pytest.mark.filterwarnings("ignore:Setting the")
+@pytest.mark.parametrize("name, dtype, shape, value", [("dtype", "S4096", 4, "S1"), ("shape", "i8", (512, 8), (8, 512))])
+def test_an_index_that_changes_the_array(env, name, dtype, shape, value):
+    for _ in range(100):
+        array = env.array("a", dtype, shape)
+        index = Changing(array, name, value)
+        if name == "shape":
+            index = (500, index)
+        with env.transaction():
+            try:
+                env.put(array, index, array.item(0))
+            except (IndexError, AttributeError):
+                pass
+        array = env.array("a", dtype, shape)
+        index = Changing(array, name, value)
+        with env.transaction():
+            try:
+                env.get(array, (500, index) if name == "shape" else index)
+            except (IndexError, AttributeError):
+                pass
+
+
+def test_the_exit_of_something_else():
+    with pytest.raises((TypeError, AttributeError)):
+        libxac.Transaction.__dict__["__exit__"].__get__("abc", str)(None, None, None)

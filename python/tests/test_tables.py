@@ -3,6 +3,7 @@
 files are kept."""
 
 import concurrent.futures
+import datetime
 import multiprocessing
 import shutil
 import struct
@@ -153,6 +154,61 @@ def test_without_a_schema_it_has_to_be_there(env):
     assert env.tables() == [] and env.files() == []
 
 
+LOSSES = [
+    ("M8[s]", np.array(["2026-01-02T03:04:05.9"], "M8[ns]")),
+    ("M8[s]", ["2026-01-02T03:04:05.9"]),
+    ("M8[s]", [datetime.datetime(2026, 1, 2, 3, 4, 5, 900000)]),
+    ("M8[ns]", np.array(["3000-01-01"], "M8[D]")),
+    ("m8[s]", np.array([1999], "m8[ms]")),
+    ("?", np.array(["x"], object)),
+    ("?", [None]),
+    ("f4", [1e300]),
+    ("f4", np.array([1e300], object)),
+    ("i8", np.ma.MaskedArray([7, 8], [False, True])),
+]
+
+
+@pytest.mark.parametrize("dtype, values", LOSSES)
+def test_what_a_column_does_not_hold(env, dtype, values):
+    table = env.table("t", {"x": dtype})
+    with pytest.raises((TypeError, ValueError), match="^rows: column 'x'"):
+        table.append({"x": values})
+    assert len(table) == 0
+
+
+def test_what_it_does_hold(env):
+    table = env.table("t", {"x": "M8[s]", "y": "m8[s]", "z": "f4", "w": "?"})
+    table.append({"x": ["2026-01-02", "NaT"], "y": np.array([2000, 3000], "m8[ms]"), "z": [1e30, np.inf], "w": [True, False]})
+    table.append({"x": [datetime.datetime(2026, 1, 2), None], "y": [5, 6], "z": [np.nan, 0], "w": np.array([True, False], object)})
+    assert table["x"].tolist() == np.array(["2026-01-02", "NaT"] * 2, "M8[s]").tolist()
+    assert table["y"].astype("i8").tolist() == [2, 3, 5, 6] and table["w"].tolist() == [True, False] * 2
+
+
+def test_another_table_in_the_place_of_one_that_was_undone(env):
+    with pytest.raises(LookupError):
+        with env.transaction():
+            undone = env.table("a", {"x": "i8"})
+            raise LookupError
+    other = env.table("b", {"y": "S3"})
+    other.append({"y": [b"one"]})
+    with pytest.raises(FileNotFoundError, match="was dropped"):
+        undone.append({"x": [1, 2, 3]})
+    assert other["y"].tolist() == [b"one"]
+
+
+def test_up_to_the_end_of_the_files(path):
+    rows = 1024
+    with libxac.Environment(path, libxac.CREATE | libxac.VOLATILE, reserve_bytes=1 << 20) as env:
+        table = env.table("t", {"x": "i8"})
+        while True:
+            try:
+                table.append({"x": np.ones(rows, "i8")})
+            except libxac.Error:
+                break
+        assert len(table) * 8 > (1 << 20) - 2 * rows * 8
+        del table
+
+
 def test_of_an_aborted_transaction(env):
     with pytest.raises(LookupError):
         with env.transaction():
@@ -227,6 +283,16 @@ def test_what_is_no_catalog(env):
     with env.transaction():
         mine[:] = 5
     for call in (env.tables, lambda: env.table("orders", SCHEMA)):
+        with pytest.raises(libxac.Format, match="libxac.tables is no catalog"):
+            call()
+
+
+@pytest.mark.parametrize("dtype", ["(2,", "i8,,", "(1000000000000,)i8", "V0", "S0", "O", "i4,i4", "(2,2)i4", "V7"])
+def test_a_catalog_of_types_that_are_not_tables(env, orders, dtype):
+    mine = env.array("libxac.tables", "S32", 0x20000 // 32)
+    with env.transaction():
+        mine[(256 + 96) // 32] = dtype.encode()
+    for call in (env.tables, lambda: env.table("orders")):
         with pytest.raises(libxac.Format, match="libxac.tables is no catalog"):
             call()
 
@@ -337,6 +403,15 @@ def test_arrow(env, orders):
     assert table["number"].to_pylist() == ["one", "two"]
     orders.append(rows_from(0, 1))
     assert table.num_rows == 2
+
+
+@pytest.mark.parametrize("dtype", ["M8[D]", "M8[10us]", "m8[25ns]", "M8[h]"])
+def test_times_that_arrow_has_in_other_bytes(env, dtype):
+    pytest.importorskip("pyarrow")
+    table = env.table("t", {"x": dtype})
+    table.append({"x": np.array([1, 2, 3], dtype)})
+    with pytest.raises(TypeError, match="has no Arrow type of the same bytes"):
+        table.arrow()
 
 
 def test_data_frames(env, orders):
