@@ -39,6 +39,8 @@ def test_types_as_numpy_has_them(env, dtype):
             got, expected = env.get(array, index), plain.item(index)
             assert type(got) is type(expected) and (got == expected or got != got), value
     with env.transaction():
+        if dtype == "g":  # 10 bytes of 16; the others are anything
+            array, plain = array.astype("f8"), plain.astype("f8")
         assert array.tobytes() == plain.tobytes()
 
 
