@@ -219,12 +219,14 @@ void tellers_killed(int tellers, int rounds)
         pid_t pids[TELLERS_MOST];
         bool changed = false;
         /* More rounds where so busy that nobody has come to a transfer. */
-        for (int round = 0; round < rounds || (!changed && round < 4 * rounds); round++) {
+        for (int round = 0; round < rounds || (!changed && round < 2 * rounds); round++) {
                 begin_work(tellers, 0);
                 for (int i = 0; i < tellers; i++)
                         pids[i] = worker_start(round * tellers + i + 1, transfer_for_ever, NULL);
-                while (atomic_load(&results->to_go) > 0)
+                while (atomic_load(&results->to_go) > 0 && !worker_has_ended(pids[tellers - 1]))
                         nanosleep(&(struct timespec){ 0, 100000 }, NULL);
+                if (worker_has_ended(pids[tellers - 1]))
+                        worker_join(pids[tellers - 1], "a teller");
                 nanosleep(&(struct timespec){ 0, 5000000 + grader_random(10000000) }, NULL);
                 for (int i = 0; i < tellers; i++) {
                         worker_kill(pids[i]);
