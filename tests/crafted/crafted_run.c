@@ -17,7 +17,8 @@
 #include "tests/support/crew.h"
 #include "tests/support/leeway.h"
 
-/* The parts of xac are linked into this program; its own main() is __wrap_main() (local.mk). */
+/* xac's: its parts are linked into this program, whose own is __wrap_main().
+ * NOLINTNEXTLINE(bugprone-reserved-identifier) */
 int __real_main(int argc, char **argv);
 
 static char program[PATH_MAX];
