@@ -54,7 +54,8 @@ static void check_range(const char *call, enum disk_file file, size_t offset, si
         grader_check(file >= 0 && file < DISK_FILES, "%s: there is no file %d", call, (int)file);
         grader_check(offset % SECTOR_BYTES == 0 && byte_len % SECTOR_BYTES == 0,
                      "%s(%s, offset %zu, %zu bytes): not whole sectors", call, files[file].name, offset, byte_len);
-        grader_check(offset + byte_len <= (size_t)files[file].sectors * SECTOR_BYTES,
+        const size_t size = (size_t)files[file].sectors * SECTOR_BYTES;
+        grader_check(byte_len <= size && offset <= size - byte_len,
                      "%s(%s, offset %zu, %zu bytes): beyond the end of the file", call, files[file].name, offset,
                      byte_len);
 }
