@@ -45,6 +45,7 @@ enum hook_step {
         HOOK_ALIAS_FREE,     /* its content still counts it */
         HOOK_SLOT_KEPT,
         HOOK_FRAGMENT_APPENDED,
+        HOOK_RING_HAS_MEMORY,  /* the caller gave the log's ring memory, and has not stored ring_ready (R43) */
         HOOK_RECORD_STAGED,    /* in the ring, not yet decided */
         HOOK_RECORD_PUBLISHED, /* `end` covers it */
         HOOK_BACKLOG_BEGUN,    /* by a commit that is not yet decided */
@@ -99,17 +100,22 @@ enum hook_bug {
         HOOK_BUG_BACKLOG_OVERTAKEN,     /* a commit with a record of its own does not wait until there is none */
         HOOK_BUG_MERGE_NOT_FINISHED,    /* of a merged record that a dead process had decided nothing is left */
         HOOK_BUG_LOST_FRAME_SHOWN,      /* what a commit that failed had written stays in the page's frame */
-        HOOK_BUG_PARTS_UNORDERED,       /* parts go home whatever was moved from them (P1, P2) */
-        HOOK_BUG_PART_NOT_LISTED,       /* an area does not say what stands at the checkpoint already (P4) */
-        HOOK_BUG_HOME_NOT_SYNCED,       /* pages that went home are not (P6, R13) */
-        HOOK_BUG_PARTS_AREA_GIVEN_UP,   /* what the area before has goes home with any part (P8) */
-        HOOK_BUG_PART_NOT_CARRIED,      /* pages that are held back are in one area only (P9) */
-        HOOK_BUG_PARTS_NOT_AGAIN,       /* whoever goes on trusts that the last part came home (P10) */
+        HOOK_BUG_PARTS_UNORDERED,       /* parts go home whatever was moved from them (CP1, CP2) */
+        HOOK_BUG_PART_NOT_LISTED,       /* an area does not say what stands at the checkpoint already (CP4) */
+        HOOK_BUG_HOME_NOT_SYNCED,       /* pages that went home are not (CP6, R13) */
+        HOOK_BUG_PARTS_AREA_GIVEN_UP,   /* what the area before has goes home with any part (CP8) */
+        HOOK_BUG_PART_NOT_CARRIED,      /* pages that are held back are in one area only (CP9) */
+        HOOK_BUG_PARTS_NOT_AGAIN,       /* whoever goes on trusts that the last part came home (CP10) */
         HOOK_BUG_ARCHIVE_NOT_SYNCED,    /* log is given up before the archive has it on disk */
         HOOK_BUG_RECYCLED_UNARCHIVED,   /* before the archive has it at all */
         HOOK_BUG_SUMS_NOT_SYNCED,       /* checksums of pages that went home are not (R29) */
         HOOK_BUG_SUMS_NOT_RESTORED,     /* recovery leaves those of the area's pages as they are */
         HOOK_BUG_FRAGMENTS_LOST,        /* a commit does not look whether its fragments have lapsed (R35) */
+        HOOK_BUG_POOL_UNLOCKED,         /* a list of the pool is changed without its lock */
+        HOOK_BUG_STILL_PUBLISHED,       /* a slot that is superseded keeps its state */
+        HOOK_BUG_LEVEL_KEPT,            /* an inner level ends and stays on the list of levels */
+        HOOK_BUG_HOME_WRITABLE,         /* a view takes down that a page is writable where it shows home */
+        HOOK_BUG_FRAME_NOT_YIELDED,     /* a transaction writes to a frame that is the view's still */
         HOOK_BUGS
 };
 

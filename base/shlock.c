@@ -182,6 +182,15 @@ void shlock_note_left(const struct shlock *lock)
                         held[i].lock = NULL;
 }
 
+bool shlock_is_noted(const struct shlock *lock)
+{
+        bool is_noted = !lock->rank;
+
+        for (int i = 0; i < HELD_MAX; i++)
+                is_noted |= held[i].lock == lock;
+        return is_noted;
+}
+
 void shlock_note_death(void)
 {
         memset(held, 0, sizeof(held));

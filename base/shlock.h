@@ -27,6 +27,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/invariant.h"
+
 struct shlock {
         _Atomic uint32_t word;
 #ifdef XAC_TEST_HOOKS
@@ -47,6 +49,8 @@ void shlock_note_taken(const struct shlock *lock, uint32_t me);
 void shlock_note_left(const struct shlock *lock);
 /* For tests in which a thread plays several owners: what it has taken so far is a dead one's. */
 void shlock_note_death(void);
+/* Has this thread taken it? True, too, if the lock has no rank. */
+bool shlock_is_noted(const struct shlock *lock);
 
 #else
 
@@ -72,6 +76,12 @@ static inline void shlock_note_left(const struct shlock *lock)
 
 static inline void shlock_note_death(void)
 {
+}
+
+static inline bool shlock_is_noted(const struct shlock *lock)
+{
+        (void)lock;
+        return true;
 }
 
 #endif
@@ -136,5 +146,8 @@ static inline uint32_t shlock_owner(const struct shlock *lock)
 {
         return atomic_load(&lock->word) & ~SHLOCK_WAITERS;
 }
+
+/* An invariant: somebody holds the lock. With test hooks: this thread holds it, if the lock has a rank. */
+#define shlock_assert_held(lock) invariant(shlock_owner(lock) && shlock_is_noted(lock))
 
 #endif

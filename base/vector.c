@@ -19,6 +19,17 @@ static uint64_t first_capacity(size_t item_len)
         return item_len < VECTOR_MIN_BYTES ? VECTOR_MIN_BYTES / item_len : 1;
 }
 
+bool (*_Atomic vector_last_resort)(void);
+
+/* MAP_POPULATE: a page that is read first and written then costs two faults, and the other processors an interrupt. */
+static int map_items(const struct vector *vector, size_t item_len, size_t new_len, void **items)
+{
+        if (vector->items)
+                return sys_mremap(vector->items, mapped_len(vector->capacity, item_len), new_len, items);
+        return sys_mmap(NULL, new_len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0,
+                        items);
+}
+
 int vector_grow(struct vector *vector, uint32_t count, size_t item_len)
 {
         uint64_t capacity = vector->capacity ? 2 * (uint64_t)vector->capacity : first_capacity(item_len);
@@ -29,13 +40,10 @@ int vector_grow(struct vector *vector, uint32_t count, size_t item_len)
 
         void *items;
         size_t new_len = mapped_len((uint32_t)capacity, item_len);
-        int err;
-        if (vector->items)
-                err = sys_mremap(vector->items, mapped_len(vector->capacity, item_len), new_len, &items);
-        else /* MAP_POPULATE: a page that is read first and written then costs two faults, and the other processors an
-                interrupt */
-                err = sys_mmap(NULL, new_len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0,
-                               &items);
+        int err = map_items(vector, item_len, new_len, &items);
+        bool (*give_up)(void) = atomic_load(&vector_last_resort);
+        if (err && give_up && give_up())
+                err = map_items(vector, item_len, new_len, &items);
         if (err)
                 return -ENOMEM;
         vector->items = items;

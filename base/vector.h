@@ -7,6 +7,8 @@
  * malloc may not be called. Items may move when it grows; indices stay.
  */
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,6 +17,10 @@ struct vector {
         uint32_t count;
         uint32_t capacity;
 };
+
+/* vector_grow() calls this function when the kernel refuses a mapping. It unmaps what rewire/mappings.h keeps for that
+ * moment, and returns whether there was any. NULL: there is no such function yet. Async-signal-safe. */
+extern bool (*_Atomic vector_last_resort)(void);
 
 /* Makes room for `count` items of item_len bytes. 0 or -ENOMEM; nothing lost on failure. */
 int vector_grow(struct vector *vector, uint32_t count, size_t item_len);

@@ -1,16 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * What durability costs, and how long it takes to come back: seven experiments, each in a file of
- * its own.
- *
- *      commit         small transactions by 1 to 16 workers, against bare writes       durable_commit.c
- *      reader         a snapshot held during durable commits                           durable_reader.c
- *      checkpointer   commit latency while checkpoints run                             durable_checkpointer.c
- *      touch          thesis: n pages written in a transaction                         durable_touch.c
- *      concurrency    thesis: tests A, B and C by one and two processes                durable_concurrency.c
- *      msync          thesis, table 4.8: msync and fsync                               durable_msync.c
- *      recovery       replay of a long log, and opening after a clean close            durable_recovery.c
+ * The command line of experiments about durability: durable_experiments.h, or those of the thesis.
  *
  * All of them want a directory on the disk that is meant: --dir. A directory in memory measures
  * the system calls only.
@@ -28,24 +19,6 @@
 
 #include "bench/support/options.h"
 #include "bench/support/scratch.h"
-
-static const struct experiment {
-        const char *name, *series; /* as asked for, and in the CSV file */
-        int (*run)(struct durable *durable);
-} experiments[] = {
-        { "commit", "durable_commit", durable_commit },
-        { "reader", "durable_reader", durable_reader },
-        { "checkpointer", "durable_checkpointer", durable_checkpointer },
-        { "touch", "durable_touch", durable_touch },
-        { "concurrency", "durable_concurrency", durable_concurrency },
-        { "msync", "durable_msync", durable_msync },
-        { "recovery", "durable_recovery", durable_recovery },
-};
-
-enum { EXPERIMENTS = sizeof(experiments) / sizeof(experiments[0]) };
-
-static const char PURPOSE[] = "Durable transactions. The first argument may name one experiment (all by default):\n"
-                              "commit, reader, checkpointer, touch, concurrency, msync, recovery.";
 
 /* ---- for the experiments ---- */
 
@@ -86,7 +59,7 @@ void *durable_shared(size_t byte_len)
 
 static void refuse(const char *what, const char *argument)
 {
-        fprintf(stderr, "bench/durable: %s: %s (--help explains)\n", what, argument);
+        fprintf(stderr, "durable: %s: %s (--help explains)\n", what, argument);
         exit(2);
 }
 
@@ -108,16 +81,18 @@ static void parse_counts(struct durable *durable, const char *text)
         }
 }
 
-/* The experiment's place, or EXPERIMENTS for all. */
-static int find_experiment(const char *name)
+/* NULL for all. */
+static const struct durable_experiment *find_experiment(const char *name)
 {
+        const struct durable_experiment *experiment = durable_experiments;
+
         if (strcmp(name, "all") == 0)
-                return EXPERIMENTS;
-        for (int i = 0; i < EXPERIMENTS; i++)
-                if (strcmp(name, experiments[i].name) == 0)
-                        return i;
-        refuse("no such experiment", name);
-        return -1;
+                return NULL;
+        while (experiment->name && strcmp(name, experiment->name) != 0)
+                experiment++;
+        if (!experiment->name)
+                refuse("no such experiment", name);
+        return experiment;
 }
 
 /* Scratches are made there. */
@@ -133,16 +108,17 @@ int main(int argc, char **argv)
         const char *csv_path = "durable.csv", *counts = "1,2,4,8,16", *directory = NULL;
         bool check = false;
         const struct option_spec options[] = {
-                OPTION_TEXT("processes", counts, "numbers of processes, and of threads"),
+                OPTION_TEXT("processes", counts, "commit: numbers of processes, and of threads"),
                 OPTION_NUMBER("seconds", durable.seconds, "of a cell; a phase of reader is ten times as long"),
                 OPTION_NUMBER("reps", durable.repetitions, "how often each cell is run"),
-                OPTION_NUMBER("log-mib", durable.log_mib, "MiB of log for recovery to replay"),
+                OPTION_NUMBER("log-mib", durable.log_mib, "recovery: MiB of log to replay"),
                 OPTION_TEXT("dir", directory, "where the environments lie, instead of $TMPDIR"),
                 OPTION_TEXT("csv", csv_path, "where every repetition goes"),
                 OPTION_FLAG("check", check, "exit status 1 if a figure is not what it should be"),
                 OPTION_END,
         };
-        int wanted = EXPERIMENTS, missed = 0;
+        const struct durable_experiment *wanted = NULL;
+        int missed = 0;
 
         if (argc > 1 && argv[1][0] != '-') {
                 wanted = find_experiment(argv[1]);
@@ -150,15 +126,15 @@ int main(int argc, char **argv)
                 argc--;
                 argv++;
         }
-        options_parse(argc, argv, PURPOSE, options);
+        options_parse(argc, argv, durable_purpose, options);
         parse_counts(&durable, counts);
         set_directory(directory);
         csv_open(&durable.csv, csv_path, "durable");
-        for (int i = 0; i < EXPERIMENTS; i++) {
-                if (wanted != EXPERIMENTS && wanted != i)
+        for (const struct durable_experiment *experiment = durable_experiments; experiment->name; experiment++) {
+                if (wanted && wanted != experiment)
                         continue;
-                durable.csv.experiment = experiments[i].series;
-                missed += experiments[i].run(&durable);
+                durable.csv.experiment = experiment->series;
+                missed += experiment->run(&durable);
                 fflush(NULL); /* what is measured is not lost when the next one fails */
         }
         csv_close(&durable.csv);

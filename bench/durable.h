@@ -3,14 +3,15 @@
 #define BENCH_DURABLE_H
 
 /*
- * What the experiments of bench/durable have in common: what was asked for, and where figures go.
+ * What experiments about durability have in common: what was asked for, and where figures go. bench/durable has some
+ * (durable_experiments.h), and the thesis' are bench/papers/libxac-2005/thesis_durable.
  * Each experiment measures, prints a table with medians (and minimum to maximum), writes every
  * repetition to the CSV file, and returns how many of its figures are not what they should be.
  */
 
 #include <stdint.h>
 
-#include "bench/concurrency_crew.h"
+#include "bench/crew.h"
 #include "bench/support/csv.h"
 
 enum { DURABLE_COUNTS_MAX = 8, DURABLE_TEXT = 48 };
@@ -24,13 +25,14 @@ struct durable {
         struct csv csv;
 };
 
-int durable_commit(struct durable *durable);
-int durable_reader(struct durable *durable);
-int durable_checkpointer(struct durable *durable);
-int durable_touch(struct durable *durable);
-int durable_concurrency(struct durable *durable);
-int durable_msync(struct durable *durable);
-int durable_recovery(struct durable *durable);
+struct durable_experiment {
+        const char *name, *series; /* as asked for, and in the CSV file */
+        int (*run)(struct durable *durable);
+};
+
+/* Of the program: one without a name is the last. */
+extern const struct durable_experiment durable_experiments[];
+extern const char durable_purpose[];
 
 /* A line of progress, on stderr: overwritten by the next one on a terminal, else left out. */
 void durable_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "bench/durable_experiments.h"
 #include "bench/durable_notes.h"
 #include "bench/durable_systems.h"
 #include "bench/support/scratch.h"

@@ -8,7 +8,7 @@
  * to the disk (write_bytes of /proc/self/io, proc(5)).
  */
 
-#include "bench/concurrency_crew.h"
+#include "bench/crew.h"
 
 struct notes;
 

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "bench/durable_experiments.h"
 #include "bench/durable_notes.h"
 #include "bench/durable_systems.h"
 #include "bench/support/scratch.h"

@@ -30,6 +30,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "bench/durable_experiments.h"
 #include "bench/support/scratch.h"
 
 enum {

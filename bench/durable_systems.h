@@ -3,7 +3,7 @@
 #define BENCH_DURABLE_SYSTEMS_H
 
 /*
- * The two systems that bench/durable compares, for the crew of bench/concurrency_crew.h:
+ * The two systems that bench/durable compares, for the crew of bench/crew.h:
  *
  *      system_commit   a durable transaction that increments one word of a random page, by declared access
  *      system_bare     what the disk allows: the same write that a commit is, in a loop. 4,096 bytes, O_DIRECT
@@ -11,7 +11,7 @@
  *                      zeros and is used from its beginning again when its end is reached
  */
 
-#include "bench/concurrency_systems.h"
+#include "bench/crew_systems.h"
 
 enum { COMMIT_PAGES = 4096 };
 

@@ -4,7 +4,6 @@
 # `make bench` only.
 
 BENCH_PROGRAMS = \
-        bench/page_touch \
         bench/moves \
         bench/handover \
         bench/heap \
@@ -13,11 +12,9 @@ BENCH_PROGRAMS = \
         bench/hot_path \
         bench/backup \
         bench/long_reader \
-        bench/concurrency \
         bench/threads \
         bench/durable \
-        bench/xacbench \
-        bench/thesis
+        bench/xacbench
 
 noinst_PROGRAMS += $(BENCH_PROGRAMS)
 
@@ -29,6 +26,8 @@ EXTRA_DIST += bench/support/by_processes.awk
 # Not the library's: what the benchmarks share.
 noinst_LTLIBRARIES += bench/libbench.la
 bench_libbench_la_SOURCES = \
+        bench/support/alone.c \
+        bench/support/alone.h \
         bench/support/csv.c \
         bench/support/csv.h \
         bench/support/histogram.c \
@@ -39,20 +38,21 @@ bench_libbench_la_SOURCES = \
         bench/support/mappings.h \
         bench/support/measure.c \
         bench/support/measure.h \
+        bench/support/memory.c \
+        bench/support/memory.h \
         bench/support/options.c \
         bench/support/options.h \
+        bench/support/page_order.c \
+        bench/support/page_order.h \
         bench/support/processor.c \
         bench/support/processor.h \
+        bench/support/report.c \
+        bench/support/report.h \
         bench/support/scratch.c \
-        bench/support/scratch.h
+        bench/support/scratch.h \
+        bench/support/table.c \
+        bench/support/table.h
 
-bench_page_touch_SOURCES = \
-        bench/page_touch.c \
-        bench/primitives.c \
-        bench/primitives.h \
-        bench/touch.c \
-        bench/touch.h
-bench_page_touch_LDADD = bench/libbench.la $(XAC_LIBS)
 bench_moves_SOURCES = bench/moves.c
 bench_moves_LDADD = bench/libbench.la $(XAC_LIBS)
 bench_handover_SOURCES = bench/handover.c
@@ -77,55 +77,33 @@ bench_backup_LDADD = bench/libbench.la $(XAC_LIBS)
 bench_long_reader_SOURCES = bench/long_reader.c
 bench_long_reader_LDADD = bench/libbench.la $(XAC_LIBS)
 
-bench_concurrency_SOURCES = \
-        bench/concurrency.c \
-        bench/concurrency_crew.c \
-        bench/concurrency_crew.h \
-        bench/concurrency_mutex.c \
-        bench/concurrency_systems.h \
-        bench/concurrency_work.c \
-        bench/concurrency_xac.c
-bench_concurrency_CPPFLAGS = $(AM_CPPFLAGS)
-bench_concurrency_LDADD = bench/libbench.la $(XAC_LIBS)
-if HAVE_LMDB
-bench_concurrency_SOURCES += bench/concurrency_lmdb.c
-bench_concurrency_CPPFLAGS += -DHAVE_LMDB $(LMDB_CFLAGS)
-bench_concurrency_LDADD += $(LMDB_LIBS)
-else
-EXTRA_DIST += bench/concurrency_lmdb.c
-endif
-
 bench_threads_SOURCES = \
-        bench/concurrency_crew.c \
-        bench/concurrency_crew.h \
-        bench/concurrency_systems.h \
+        bench/crew.c \
+        bench/crew.h \
+        bench/crew_systems.h \
         bench/threads.c
 bench_threads_LDADD = bench/libbench.la $(XAC_LIBS)
 
+
 bench_durable_SOURCES = \
-        bench/concurrency_crew.c \
-        bench/concurrency_crew.h \
-        bench/concurrency_systems.h \
-        bench/concurrency_work.c \
-        bench/concurrency_xac.c \
+        bench/crew.c \
+        bench/crew.h \
+        bench/crew_systems.h \
         bench/durable.c \
         bench/durable.h \
         bench/durable_checkpointer.c \
         bench/durable_commit.c \
-        bench/durable_concurrency.c \
-        bench/durable_msync.c \
+        bench/durable_experiments.c \
+        bench/durable_experiments.h \
         bench/durable_notes.c \
         bench/durable_notes.h \
         bench/durable_reader.c \
         bench/durable_recovery.c \
         bench/durable_systems.c \
-        bench/durable_systems.h \
-        bench/durable_touch.c \
-        bench/touch.c \
-        bench/touch.h
+        bench/durable_systems.h
 bench_durable_LDADD = bench/libbench.la $(XAC_LIBS)
 
-# The race of search structures, and the thesis' chapter 5, by the same crew on the same stores.
+# The race of search structures; bench/papers/libxac-2005 runs the same crew on the same stores.
 XACBENCH_COMMON = \
         bench/store.c \
         bench/store.h \
@@ -183,68 +161,31 @@ bench_xacbench_SOURCES = \
 bench_xacbench_CPPFLAGS = $(XACBENCH_CPPFLAGS)
 bench_xacbench_LDADD = $(XACBENCH_LIBS)
 
-bench_thesis_SOURCES = \
-        bench/thesis.c \
-        bench/thesis.h \
-        bench/thesis_inserts.c \
-        bench/thesis_tables.c \
-        $(XACBENCH_COMMON)
-bench_thesis_CPPFLAGS = $(XACBENCH_CPPFLAGS)
-bench_thesis_LDADD = $(XACBENCH_LIBS)
-
-# The trees compiled once more, so that every access to memory is a call (transfers_hooks.h); which is what ThreadSanitizer
-# does, and so not possible beside other sanitizers. Coverage is not counted in them.
-if !SANITIZERS
-BENCH_PROGRAMS += bench/transfers
-noinst_LTLIBRARIES += bench/libtraced.la
-bench_libtraced_la_SOURCES = $(libxacpages_la_SOURCES) $(libxactrees_core_la_SOURCES)
-bench_libtraced_la_CPPFLAGS = $(AM_CPPFLAGS) -U_FORTIFY_SOURCE
-bench_libtraced_la_CFLAGS = -std=gnu11 -pthread -fsanitize=thread
-bench_transfers_SOURCES = \
-        bench/transfers.c \
-        bench/transfers_cache.c \
-        bench/transfers_cache.h \
-        bench/transfers_hooks.c \
-        bench/transfers_hooks.h \
-        bench/xacbench_records.c \
-        bench/xacbench_records.h
-bench_transfers_LDADD = bench/libbench.la bench/libtraced.la $(XAC_LIBS) $(URCU_LIBS)
-bench_transfers_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset,--wrap=memcmp
-endif
+# Of papers, what `make bench` runs like the others: by --csv, with a plot of the same name.
+BENCH_OF_PAPERS =
 
 include bench/cost/local.mk
-include bench/htap/local.mk
 include bench/serial/local.mk
+include bench/papers/local.mk
 include bench/programs/local.mk
-include bench/rewire/local.mk
-include bench/snapshots/local.mk
-include bench/rewire/rearrange.mk
-include bench/rewire/shortcut.mk
 include bench/send/local.mk
 
 dist_docs_DATA += docs/BENCHMARKS.md
 benchdocdir = $(docdir)/bench
 dist_benchdoc_DATA = bench/README.md
 EXTRA_DIST += \
-        bench/plot/concurrency.gp \
         bench/plot/durable.gp \
         bench/plot/hot_path.gp \
         bench/plot/long_reader.gp \
         bench/plot/medians.awk \
         bench/plot/moves.gp \
-        bench/plot/page_touch.gp \
+        bench/plot/plot \
         bench/plot/race_bars.gp \
         bench/plot/race_lines.gp \
-        bench/plot/rewire.gp \
         bench/plot/serial.gp \
-        bench/plot/shortcut.gp \
-        bench/plot/shortcut_tables.gp \
-        bench/plot/snapshots.gp \
-        bench/plot/thesis.gp \
         bench/plot/threads.gp \
-        bench/plot/transfers.gp \
         bench/plot/xacbench.gp
-dist_noinst_SCRIPTS += bench/plot/draw bench/plot/race bench/plot/trace bench/profile bench/table
+dist_noinst_SCRIPTS += bench/plot/draw bench/plot/pictures bench/plot/shown bench/plot/trace bench/markdown bench/profile bench/table
 
 CLEANFILES += bench-results/*.csv bench-results/*.svg bench-results/*.prof.*
 
@@ -252,9 +193,9 @@ CLEANFILES += bench-results/*.csv bench-results/*.svg bench-results/*.prof.*
 XACBENCH_ARGS = --keys 200000 --durable-keys 10000 --reps 3 --latency-reps 1
 THESIS_ARGS = --inserts 10000 --random-inserts 100000 --sorted-inserts 100000 --records 500000 --reps 1
 
-bench: $(BENCH_PROGRAMS)
+bench: $(BENCH_PROGRAMS) $(BENCH_OF_PAPERS)
 	@$(MKDIR_P) bench-results; \
-	for program in $(BENCH_PROGRAMS); do \
+	for program in $(BENCH_PROGRAMS) $(BENCH_OF_PAPERS); do \
 	        name=$$(basename $$program); result=bench-results/$$name; \
 	        case $$name in \
 	        xacbench) args='$(XACBENCH_ARGS)' ;; \
@@ -265,7 +206,8 @@ bench: $(BENCH_PROGRAMS)
 	        $(SHELL) $(srcdir)/bench/plot/draw $$name $$result.csv $$result.svg || exit 1; \
 	done
 
-# The pictures of the documentation: `make race` measures what they show (six minutes), `make plots` draws them.
+# The pictures of the documentation: `make race` measures what they show (six minutes), `make plots` draws them, and keeps of the
+# data what they show. Tables of the documents are made before that (bench/markdown, bench/table).
 RACE_SYSTEMS = bptree,cobtree,lmdb,bdb,rocksdb,sqlite
 RACE_CSV = $(srcdir)/docs/plots/data
 RACE_MEMORY_ARGS = --processes 1,2 --keys 500000 --reads 50 --reps 3 --latency-reps 0
@@ -278,7 +220,8 @@ race: bench/xacbench$(EXEEXT)
 	@echo 'make plots draws them'
 
 plots:
-	@$(SHELL) $(srcdir)/bench/plot/race $(RACE_CSV) $(srcdir)/docs/plots
+	@$(SHELL) $(srcdir)/bench/plot/pictures $(RACE_CSV) $(srcdir)/docs/plots
+	@AWK='$(AWK)' $(SHELL) $(srcdir)/bench/plot/shown $(RACE_CSV)
 
 # Where the time of an experiment goes, by the first worker: make profile EXPERIMENT=lookup SYSTEM=lmdb
 EXPERIMENT = insert

@@ -3,7 +3,8 @@
 #define BENCH_STORE_H
 
 /*
- * What bench/xacbench and bench/thesis compare: systems that keep records, mostly in the order of their keys.
+ * What bench/xacbench and bench/papers/libxac-2005/thesis compare: systems that keep records, mostly in the order of
+ * their keys.
  *
  * A store lies in a directory. Each worker, a thread of some process, opens it and gets a seat; the first seat
  * that is ever opened there creates it, while nobody else is there. How each system is configured is

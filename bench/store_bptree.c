@@ -5,9 +5,9 @@
 
 #include "bench/store.h"
 
-#include <xac/bptree.h>
+#include <xac/tree.h>
 
-#define TREE(name)            bptree##name
+#define TREE_KIND             XAC_TREE_BPLUS
 #define TREE_PAGE_BYTES(task) 4096
 #include "bench/store_tree.h"
 

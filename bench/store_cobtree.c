@@ -6,9 +6,9 @@
 
 #include "bench/store.h"
 
-#include <xac/cobtree.h>
+#include <xac/tree.h>
 
-#define TREE(name)            cobtree##name
+#define TREE_KIND             XAC_TREE_COBTREE
 #define TREE_PAGE_BYTES(task) (8 * ((task)->key_bytes + (task)->value_bytes) > 4096 ? 8192 : 4096)
 #include "bench/store_tree.h"
 

@@ -3,16 +3,12 @@
 #define BENCH_STORE_TREE_H
 
 /*
- * The stores of a tree of libxactrees, by its three ways in. All have the same calls under other names, so this is
- * included by store_bptree.c, store_cobtree.c and store_ehash.c, which say which one it is (records and options are the
- * B+-tree's):
+ * The stores of a kind of tree of libxactrees, by its three ways in. This is included by store_bptree.c,
+ * store_cobtree.c and store_ehash.c, which say which kind it is:
  *
- *      #define TREE(name) bptree##name
+ *      #define TREE_KIND XAC_TREE_BPLUS
  *      #define TREE_PAGE_BYTES(task) 4096
  *      #include "bench/store_tree.h"
- *
- * and the compiler makes of it what it would make of a file for each: no call goes through a pointer that an
- * application's would not.
  *
  *      NAME            by declared access in an environment
  *      NAME-view       by plain pointers into a view of an environment
@@ -34,7 +30,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include <xac/bptree.h>
+#include <xac/tree.h>
 
 #include "bench/support/scratch.h"
 
@@ -44,16 +40,11 @@
 #define STORE_IS_UNORDERED false
 #endif
 
-/* A call's name, for messages. */
-#define TREE_TEXT_OF(name)       #name
-#define TREE_TEXT_EXPANDED(name) TREE_TEXT_OF(name)
-#define TREE_TEXT(name)          TREE_TEXT_EXPANDED(TREE(name))
-
 struct seat {
         size_t key_bytes, value_bytes;
         xac_env *env; /* NULL: in plain memory */
-        page_arena *arena;
-        TREE() * tree;
+        xac_arena *arena;
+        xac_tree *tree;
 };
 
 /* ---- seats ---- */
@@ -75,44 +66,45 @@ static xac_env *open_env(const struct store_task *task)
 
 static bool is_fixed(const struct seat *seat)
 {
-        return seat->key_bytes == 8 && seat->value_bytes <= BPTREE_FIXED_VALUE_MAX;
+        return seat->key_bytes == 8 && seat->value_bytes <= XAC_TREE_FIXED_VALUE_MAX;
 }
 
 static void open_tree(struct seat *seat, const struct store_task *task)
 {
         seat->key_bytes = task->key_bytes;
         seat->value_bytes = task->value_bytes;
-        const bptree_options options = { .key_bytes = is_fixed(seat) ? 8 : 0,
-                                         .value_bytes = is_fixed(seat) ? (uint32_t)seat->value_bytes : 0 };
+        const xac_tree_options options = { .kind = TREE_KIND,
+                                           .key_bytes = is_fixed(seat) ? 8 : 0,
+                                           .value_bytes = is_fixed(seat) ? (uint32_t)seat->value_bytes : 0 };
 
-        must(TREE(_open)(seat->arena, "records", BPTREE_CREATE, &options, &seat->tree), TREE_TEXT(_open));
+        must(xac_tree_open(seat->arena, "records", XAC_TREE_CREATE, &options, &seat->tree), "xac_tree_open");
 }
 
-static void *open_seat(const struct store_task *task, enum page_arena_access access)
+static void *open_seat(const struct store_task *task, enum xac_arena_access access)
 {
         struct seat *seat = store_new_seat(sizeof(*seat));
 
         seat->env = open_env(task);
-        must(page_arena_open_env(seat->env, "tree", access, &seat->arena), "page_arena_open_env");
+        must(xac_arena_open_env(seat->env, "tree", access, &seat->arena), "xac_arena_open_env");
         open_tree(seat, task);
         return seat;
 }
 
 static void *open_declared(const struct store_task *task)
 {
-        return open_seat(task, PAGE_ARENA_DECLARED);
+        return open_seat(task, XAC_ARENA_DECLARED);
 }
 
 static void *open_view(const struct store_task *task)
 {
-        return open_seat(task, PAGE_ARENA_VIEW);
+        return open_seat(task, XAC_ARENA_VIEW);
 }
 
 static void *open_serial(const struct store_task *task)
 {
         struct seat *seat = store_new_seat(sizeof(*seat));
 
-        must(page_arena_open_memory(0, page_bytes_of(task), &seat->arena), "page_arena_open_memory");
+        must(xac_arena_open_memory(0, page_bytes_of(task), &seat->arena), "xac_arena_open_memory");
         open_tree(seat, task);
         return seat;
 }
@@ -121,8 +113,8 @@ static void close_seat(void *arg)
 {
         struct seat *seat = arg;
 
-        TREE(_close)(seat->tree);
-        must(page_arena_close(seat->arena), "page_arena_close");
+        xac_tree_close(seat->tree);
+        must(xac_arena_close(seat->arena), "xac_arena_close");
         if (seat->env)
                 must(xac_close(seat->env), "xac_close");
         free(seat);
@@ -170,20 +162,20 @@ static int outcome_of(int err, const char *what)
 static int put(void *arg, const void *key, const void *value)
 {
         const struct seat *seat = arg;
-        return outcome_of(TREE(_put)(seat->tree, key, seat->key_bytes, value, seat->value_bytes, 0), TREE_TEXT(_put));
+        return outcome_of(xac_tree_put(seat->tree, key, seat->key_bytes, value, seat->value_bytes, 0), "xac_tree_put");
 }
 
 static int get(void *arg, const void *key, void *value)
 {
         const struct seat *seat = arg;
-        return outcome_of(TREE(_get)(seat->tree, key, seat->key_bytes, value, seat->value_bytes, NULL),
-                          TREE_TEXT(_get));
+        return outcome_of(xac_tree_get(seat->tree, key, seat->key_bytes, value, seat->value_bytes, NULL),
+                          "xac_tree_get");
 }
 
 static int remove_key(void *arg, const void *key)
 {
         const struct seat *seat = arg;
-        return outcome_of(TREE(_delete)(seat->tree, key, seat->key_bytes), TREE_TEXT(_delete));
+        return outcome_of(xac_tree_delete(seat->tree, key, seat->key_bytes), "xac_tree_delete");
 }
 
 struct visit {
@@ -193,7 +185,7 @@ struct visit {
 
 enum { VISIT_ENDS = 1 };
 
-static int visit_record(void *arg, const bptree_record *record)
+static int visit_record(void *arg, const xac_tree_record *record)
 {
         struct visit *visit = arg;
         visit->digest.keys += store_word(record->key);
@@ -201,7 +193,7 @@ static int visit_record(void *arg, const bptree_record *record)
         return --visit->left ? 0 : VISIT_ENDS;
 }
 
-static int visit_closely(void *arg, const bptree_record *record)
+static int visit_closely(void *arg, const xac_tree_record *record)
 {
         const struct store_digest *digest = &((struct visit *)arg)->digest;
         digest->look(digest->arg, record->key, record->key_len, record->value, record->value_len);
@@ -237,15 +229,17 @@ static int visit_run(void *arg, const void *records, size_t count)
 static int scan_runs(const struct seat *seat, const void *from, struct visit *visit)
 {
         struct runs runs = { *visit, seat->key_bytes, seat->value_bytes };
-        int err = TREE(_scan_runs)(seat->tree, from, from ? seat->key_bytes : 0, NULL, 0, visit_run, &runs);
+        int err = xac_tree_scan_runs(seat->tree, from, from ? seat->key_bytes : 0, NULL, 0, visit_run, &runs);
         *visit = runs.visit;
         return err;
 }
 
 static int scan_records(const struct seat *seat, const void *from, struct visit *visit)
 {
-        return TREE(_scan)(seat->tree, from, from ? seat->key_bytes : 0, NULL, 0,
-                           visit->digest.look ? visit_closely : visit_record, visit);
+        if (STORE_IS_UNORDERED)
+                from = NULL;
+        return xac_tree_scan(seat->tree, from, from ? seat->key_bytes : 0, NULL, 0,
+                             visit->digest.look ? visit_closely : visit_record, visit);
 }
 
 static int scan(void *arg, const void *from, uint64_t limit, struct store_digest *digest)
@@ -256,7 +250,7 @@ static int scan(void *arg, const void *from, uint64_t limit, struct store_digest
                                                                          : scan_records(seat, from, &visit);
         visit.digest.records += limit - visit.left;
         *digest = visit.digest;
-        return err == VISIT_ENDS ? STORE_FOUND : outcome_of(err, TREE_TEXT(_scan));
+        return err == VISIT_ENDS ? STORE_FOUND : outcome_of(err, "xac_tree_scan");
 }
 
 struct loading {
@@ -264,7 +258,7 @@ struct loading {
         size_t key_bytes, value_bytes;
 };
 
-static int next_record(void *arg, bptree_record *record)
+static int next_record(void *arg, xac_tree_record *record)
 {
         const struct loading *loading = arg;
 
@@ -273,11 +267,27 @@ static int next_record(void *arg, bptree_record *record)
         return loading->source->next(loading->source->arg, &record->key, &record->value);
 }
 
+static int load_one_by_one(xac_tree *tree, struct loading *loading)
+{
+        xac_tree_record record;
+        int err;
+
+        while ((err = next_record(loading, &record)) > 0) {
+                err = xac_tree_put(tree, record.key, record.key_len, record.value, record.value_len, 0);
+                if (err)
+                        return err;
+        }
+        return err;
+}
+
 static void load(void *arg, const struct store_source *source)
 {
         const struct seat *seat = arg;
         struct loading loading = { source, seat->key_bytes, seat->value_bytes };
-        must(TREE(_load)(seat->tree, next_record, &loading), TREE_TEXT(_load));
+        if (STORE_IS_UNORDERED)
+                must(load_one_by_one(seat->tree, &loading), "xac_tree_put");
+        else
+                must(xac_tree_load(seat->tree, next_record, &loading), "xac_tree_load");
 }
 
 static uint64_t lost(void *arg)

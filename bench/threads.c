@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "bench/concurrency_crew.h"
+#include "bench/crew.h"
 #include "bench/support/csv.h"
 #include "bench/support/options.h"
 #include "bench/support/scratch.h"

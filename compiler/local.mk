@@ -28,7 +28,7 @@ RUNTIME_CXX_FILES = \
         %D%/runtime/containers.cc \
         %D%/runtime/resources.cc
 EXTRA_DIST += $(PASS_FILES) $(RUNTIME_FILES) %D%/pass.h %D%/runtime/replaced.h %D%/runtime/runtime.h \
-        $(RUNTIME_CXX_FILES) %D%/xac-cc.in man/xac-cc.1 man/xac-c++.1
+        $(RUNTIME_CXX_FILES) %D%/xac-cc.in docs/man/xac-cc.1 docs/man/xac-c++.1
 
 if COMPILER
 
@@ -69,10 +69,10 @@ $(RUNTIME_CXX_OBJECTS): %D%/runtime/%.o: %D%/runtime/%.cc %D%/runtime/containers
 
 # The commands, and the same in the build folder, for tests.
 bin_SCRIPTS = %D%/xac-cc %D%/xac-c++
-man1_MANS = man/xac-cc.1 man/xac-c++.1
+man1_MANS = docs/man/xac-cc.1 docs/man/xac-c++.1
 noinst_SCRIPTS = %D%/build-cc %D%/build-c++
 CLEANFILES += $(bin_SCRIPTS) $(noinst_SCRIPTS)
-WRAPPER = -e 's|[@]versions[@]|$(XAC_LLVM)|; s|[@]fault_libs[@]|$(FAULT_LIBS) $(ZSTD_LIBS)|' $(srcdir)/%D%/xac-cc.in
+WRAPPER = -e 's|[@]versions[@]|$(XAC_LLVM)|; s|[@]fault_libs[@]|$(FAULT_LIBS) $(ZSTD_LIBS) $(COVERAGE_LIBS)|' $(srcdir)/%D%/xac-cc.in
 INSTALLED = -e 's|[@]plugins[@]|$(plugindir)|; s|[@]libs[@]|$(libdir)|; s|[@]include[@]|$(includedir)|'
 BUILT = -e 's|[@]plugins[@]|$(abs_builddir)/%D%|; s|[@]libs[@]|$(abs_builddir)/.libs|' \
         -e 's|[@]include[@]|$(abs_top_srcdir)/include|; s|$$plugins/containers.h|$(abs_srcdir)/%D%/runtime/containers.h|; s|[$$]libs/[$$]runtime|$(abs_builddir)/%D%/$$runtime|'

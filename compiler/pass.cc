@@ -27,7 +27,7 @@ void complain(Instruction &at, const Twine &message, bool is_error)
 
 bool is_left_out(StringRef part)
 {
-        static const char *const named = getenv("XAC_PASS_LEAVES_OUT");
+        static const char *const named = secure_getenv("XAC_PASS_LEAVES_OUT");
         return named && part == named;
 }
 
@@ -191,7 +191,7 @@ struct Early : PassInfoMixin<Early> {
 
         PreservedAnalyses run(Module &module, ModuleAnalysisManager &)
         {
-                if (getenv("XAC_PASS_PRINTS_INTRINSICS"))
+                if (secure_getenv("XAC_PASS_PRINTS_INTRINSICS"))
                         print_intrinsics(module.getContext());
                 for (Function &function : module)
                         if (!is_left_out("speculation"))

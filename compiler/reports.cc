@@ -34,7 +34,7 @@ static std::set<std::string> &records()
 /* "file" when one is compiled, "program" when it is linked at once; NULL: nobody wants a report. */
 static const char *wanted()
 {
-        static const char *const how = getenv("XAC_PASS_REPORTS");
+        static const char *const how = secure_getenv("XAC_PASS_REPORTS");
         return how;
 }
 

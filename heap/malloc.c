@@ -63,7 +63,7 @@ static int errno_of(int err)
 {
         if (err == XAC_FULL)
                 return ENOMEM;
-        if (err == XAC_READONLY)
+        if (err == XAC_WROTE)
                 return EROFS;
         return err > -4000 ? -err : EIO;
 }

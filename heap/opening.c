@@ -23,7 +23,7 @@ struct opening {
 static int find_or_make(void *opening_)
 {
         struct opening *opening = opening_;
-        struct page_arena *arena = opening->heap->arena;
+        struct xac_arena *arena = opening->heap->arena;
         const void *base = opening->flags & XAC_ANYWHERE ? NULL : arena->base;
         uint32_t groups;
         int err = page_group_count(arena, &groups);
@@ -49,7 +49,7 @@ static void tell_of_place(const struct xac_heap *heap, const char *file)
 static int open_arena(struct xac_heap *heap, xac_env *env, const char *file, int flags)
 {
         xac_stats stats;
-        page_arena *arena;
+        xac_arena *arena;
         int err = xac_stat(env, &stats);
         if (err || (err = arena_new((uint32_t)stats.page_bytes, ARENA_TRANSLATED, &arena)))
                 return err;
@@ -71,7 +71,7 @@ static int open_heap(struct xac_heap *heap, xac_env *env, const char *file, int 
                 return err;
         size_classes_make(&heap->classes, heap->arena->page_bytes);
         heap->self = xac_self(env);
-        err = heap->self ? arena_run(heap->arena, 0, find_or_make, &opening) : XAC_BUSY;
+        err = heap->self ? arena_run(heap->arena, 0, find_or_make, &opening) : XAC_LIMIT;
         if (err == -EADDRNOTAVAIL)
                 tell_of_place(heap, file);
         if (err)

@@ -49,6 +49,7 @@ static int describe(const struct xac_heap *heap, const struct root_entry *entry,
         root->object = xac_heap_address(heap, entry->offset);
         root->size = entry->size;
         root->tag = entry->tag;
+        memset(root->reserved, 0, sizeof(root->reserved));
         return 0;
 }
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "pages/page_arena.h"
+#include "pages/arena.h"
 
 /* The bits of a word of the bitmap that stand for objects. */
 static uint64_t bits_of_word(const struct size_class *class, uint32_t word)

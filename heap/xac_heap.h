@@ -64,7 +64,7 @@ struct bin {
 };
 
 struct xac_heap {
-        struct page_arena *arena;
+        struct xac_arena *arena;
         uint64_t self;      /* what its slabs say who their owner is */
         bool was_chained;   /* the roots were a chain, without marks on their objects, when it was opened; */
         uint32_t listing;   /* calls of xac_heap_root_list() that go on: the chain stays one */

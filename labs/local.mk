@@ -11,6 +11,8 @@ EXTRA_DIST += \
         labs/grader/access.h \
         labs/grader/attempt.c \
         labs/grader/attempt.h \
+        labs/grader/calls.c \
+        labs/grader/calls.h \
         labs/grader/confine.c \
         labs/grader/confine.h \
         labs/grader/confine_main.c \
@@ -31,6 +33,7 @@ EXTRA_DIST += \
         labs/grader/report.c \
         labs/grader/report.h \
         labs/grader/scratch.c \
+        labs/grader/scoreboard.py \
         labs/grader/scratch.h \
         labs/grader/serve.c \
         labs/grader/steps.c \
@@ -38,6 +41,7 @@ EXTRA_DIST += \
         labs/grader/stops.c \
         labs/grader/stops.h \
         labs/grader/worker.c \
+        labs/grader/variant.py \
         labs/grader/worker.h
 
 EXTRA_DIST += \
@@ -55,13 +59,19 @@ EXTRA_DIST += \
         labs/race/show.c \
         labs/race/tellers.c \
         labs/race/tellers.h \
+        labs/race/variant.h \
+        labs/instructor/race/constants \
         labs/instructor/race/answers.md \
         labs/instructor/race/expected \
         labs/instructor/race/hidden.c \
         labs/instructor/race/solution/bank.c \
         labs/instructor/race/wrong-bare/bank.c \
+        labs/instructor/race/wrong-behind/bank.c \
+        labs/instructor/race/wrong-forked/bank.c \
+        labs/instructor/race/wrong-helper/bank.c \
         labs/instructor/race/wrong-lock/bank.c \
         labs/instructor/race/wrong-outside/bank.c \
+        labs/instructor/race/wrong-reads/bank.c \
         labs/instructor/race/wrong-receipt/bank.c \
         labs/instructor/race/wrong-stubborn/bank.c \
         labs/instructor/race/wrong-two/bank.c
@@ -72,6 +82,8 @@ EXTRA_DIST += \
         labs/isolation/acts.c \
         labs/isolation/acts.h \
         labs/isolation/checker.c \
+        labs/isolation/crowd.c \
+        labs/isolation/crowd.h \
         labs/isolation/duty.c \
         labs/isolation/grade.c \
         labs/isolation/graph.c \
@@ -92,10 +104,18 @@ EXTRA_DIST += \
         labs/instructor/isolation/mutants \
         labs/instructor/isolation/solution/checker.c \
         labs/instructor/isolation/solution/duty.c \
+        labs/instructor/isolation/wrong-all/checker.c \
+        labs/instructor/isolation/wrong-all/duty.c \
+        labs/instructor/isolation/wrong-common/checker.c \
+        labs/instructor/isolation/wrong-common/duty.c \
         labs/instructor/isolation/wrong-neighbour/checker.c \
         labs/instructor/isolation/wrong-neighbour/duty.c \
         labs/instructor/isolation/wrong-pairs/checker.c \
         labs/instructor/isolation/wrong-pairs/duty.c \
+        labs/instructor/isolation/wrong-quiet/checker.c \
+        labs/instructor/isolation/wrong-quiet/duty.c \
+        labs/instructor/isolation/wrong-unseen/checker.c \
+        labs/instructor/isolation/wrong-unseen/duty.c \
         labs/instructor/isolation/wrong-wr/checker.c \
         labs/instructor/isolation/wrong-wr/duty.c
 
@@ -112,6 +132,8 @@ EXTRA_DIST += \
         labs/queue/queue.c \
         labs/queue/queue.h \
         labs/queue/show.c \
+        labs/queue/variant.h \
+        labs/instructor/queue/constants \
         labs/queue/waiting.c \
         labs/queue/waiting.h \
         labs/instructor/queue/answers.md \
@@ -119,8 +141,15 @@ EXTRA_DIST += \
         labs/instructor/queue/hidden.c \
         labs/instructor/queue/mutants \
         labs/instructor/queue/solution/queue.c \
+        labs/instructor/queue/wrong-again/queue.c \
+        labs/instructor/queue/wrong-child/queue.c \
         labs/instructor/queue/wrong-forever/queue.c \
+        labs/instructor/queue/wrong-limit/queue.c \
+        labs/instructor/queue/wrong-memory/queue.c \
         labs/instructor/queue/wrong-polling/queue.c \
+        labs/instructor/queue/wrong-reads/queue.c \
+        labs/instructor/queue/wrong-thread/queue.c \
+        labs/instructor/queue/wrong-timed/queue.c \
         labs/instructor/queue/wrong-two/queue.c
 
 EXTRA_DIST += \
@@ -143,8 +172,14 @@ EXTRA_DIST += \
         labs/instructor/versions/expected \
         labs/instructor/versions/hidden.c \
         labs/instructor/versions/solution/versions.c \
+        labs/instructor/versions/wrong-copy/versions.c \
+        labs/instructor/versions/wrong-flags/versions.c \
+        labs/instructor/versions/wrong-held/versions.c \
+        labs/instructor/versions/wrong-memcpy/versions.c \
         labs/instructor/versions/wrong-oldest/versions.c \
         labs/instructor/versions/wrong-once/versions.c \
+        labs/instructor/versions/wrong-reads/versions.c \
+        labs/instructor/versions/wrong-spin/versions.c \
         labs/instructor/versions/wrong-walk/versions.c
 
 EXTRA_DIST += \
@@ -174,8 +209,12 @@ EXTRA_DIST += \
         labs/instructor/recovery/mutants \
         labs/instructor/recovery/solution/recovery.c \
         labs/instructor/recovery/wrong-checksum/recovery.c \
+        labs/instructor/recovery/wrong-flood/recovery.c \
         labs/instructor/recovery/wrong-incarnation/recovery.c \
-        labs/instructor/recovery/wrong-order/recovery.c
+        labs/instructor/recovery/wrong-kept/recovery.c \
+        labs/instructor/recovery/wrong-locks/recovery.c \
+        labs/instructor/recovery/wrong-order/recovery.c \
+        labs/instructor/recovery/wrong-remembers/recovery.c
 
 EXTRA_DIST += \
         labs/structure/Makefile \
@@ -183,6 +222,8 @@ EXTRA_DIST += \
         labs/structure/acts.c \
         labs/structure/acts.h \
         labs/structure/grade.c \
+        labs/structure/measure.c \
+        labs/structure/measure.h \
         labs/structure/pairs.c \
         labs/structure/pairs.h \
         labs/structure/rivals.c \
@@ -192,16 +233,24 @@ EXTRA_DIST += \
         labs/structure/show.c \
         labs/structure/table.c \
         labs/structure/table.h \
+        labs/structure/variant.h \
+        labs/instructor/structure/constants \
         labs/instructor/structure/answers.md \
         labs/instructor/structure/expected \
         labs/instructor/structure/hidden.c \
         labs/instructor/structure/mutants \
         labs/instructor/structure/solution/table.c \
+        labs/instructor/structure/wrong-asked/table.c \
+        labs/instructor/structure/wrong-beside/table.c \
         labs/instructor/structure/wrong-counter/table.c \
+        labs/instructor/structure/wrong-early/table.c \
+        labs/instructor/structure/wrong-full/table.c \
         labs/instructor/structure/wrong-nodes/table.c \
-        labs/instructor/structure/wrong-outside/table.c
+        labs/instructor/structure/wrong-outside/table.c \
+        labs/instructor/structure/wrong-parts/table.c
 
 EXTRA_DIST += \
+        labs/instructor/forged/calls.c.in \
         labs/instructor/forged/compiler.c.in \
         labs/instructor/forged/constructor.c.in \
         labs/instructor/forged/daemon.c.in \
@@ -211,11 +260,17 @@ EXTRA_DIST += \
         labs/instructor/forged/include.c.in \
         labs/instructor/forged/include_name.c.in \
         labs/instructor/forged/judge.c.in \
+        labs/instructor/forged/library.c.in \
         labs/instructor/forged/line.c.in \
         labs/instructor/forged/memory.c.in \
         labs/instructor/forged/signals.c.in
 
-dist_noinst_SCRIPTS += labs/grader/judge labs/gradeall labs/instructor/check labs/instructor/handout labs/instructor/mutants
+EXTRA_DIST += labs/classroom/race.yml labs/instructor/gradescope/Containerfile
+
+dist_noinst_SCRIPTS += labs/grader/judge labs/grader/quote labs/gradeall labs/instructor/check labs/instructor/handout labs/instructor/mutants \
+        labs/instructor/gradescope/grade_class labs/instructor/gradescope/pack labs/instructor/gradescope/run_autograder \
+        labs/instructor/gradescope/setup.sh labs/instructor/classroom labs/classroom/install_libxac labs/classroom/test \
+        labs/classroom/workflow
 
 LABS_OPTIONS = --sample
 check-labs: libxac.la libxactrees.la libxacheap.la $(SWEEP)
@@ -228,4 +283,15 @@ check-mutants: libxac.la libxactrees.la libxacheap.la $(SWEEP)
 	@MAKE='$(MAKE)' CC='$(CC)' OUT='$(abs_builddir)/build-labs' SEED="$${XAC_TEST_SEED-}" XAC_BUILD='$(abs_builddir)' \
 	        XAC_SOURCE='$(abs_srcdir)' $(TEST_RUN) $(srcdir)/labs/instructor/mutants $(MUTANTS_OPTIONS)
 
-.PHONY: check-labs check-mutants
+# What Gradescope takes as an autograder, and what a container is built from: `make gradescope LAB=race` makes race-gradescope.zip.
+# VARIANTS=--variants: each student has other constants.
+LAB = race
+VARIANTS =
+gradescope: dist-gzip
+	$(srcdir)/labs/instructor/gradescope/pack $(VARIANTS) $(LAB) $(distdir).tar.gz $(LAB)-gradescope.zip
+
+# The folder race-classroom, which is pushed as a template for GitHub Classroom.
+classroom: dist-gzip
+	sh $(srcdir)/labs/instructor/classroom $(LAB) $(distdir).tar.gz $(LAB)-classroom
+
+.PHONY: check-labs check-mutants classroom gradescope

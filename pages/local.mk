@@ -7,8 +7,8 @@ noinst_LTLIBRARIES += libxacpages.la
 libxacpages_la_SOURCES = \
         %D%/page_alloc.c \
         %D%/page_alloc.h \
-        %D%/page_arena.c \
-        %D%/page_arena.h \
+        %D%/arena.c \
+        %D%/arena.h \
         %D%/page_group.c \
         %D%/page_group.h \
         %D%/page_group_whole.c \

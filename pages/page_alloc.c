@@ -8,7 +8,7 @@
 /* ---- taking ---- */
 
 /* Takes up to `count` pages of the own group; lets go of it with its last one. */
-static int own_take(struct page_arena *arena, page_no *pages, size_t count, size_t *taken)
+static int own_take(struct xac_arena *arena, page_no *pages, size_t count, size_t *taken)
 {
         struct group_map *map = arena_write(arena, map_of(arena->own_group));
         if (!map)
@@ -22,7 +22,7 @@ static int own_take(struct page_arena *arena, page_no *pages, size_t count, size
         return 0;
 }
 
-static int give_back(struct page_arena *arena, const page_no *pages, size_t count)
+static int give_back(struct xac_arena *arena, const page_no *pages, size_t count)
 {
         for (size_t i = 0; i < count; i++) {
                 struct group_map *map = arena_write(arena, map_of(group_of(pages[i])));
@@ -33,7 +33,7 @@ static int give_back(struct page_arena *arena, const page_no *pages, size_t coun
         return 0;
 }
 
-int page_alloc_take_many(struct page_arena *arena, page_no *pages, size_t count)
+int page_alloc_take_many(struct xac_arena *arena, page_no *pages, size_t count)
 {
         int err = 0;
         size_t taken = 0;
@@ -61,7 +61,7 @@ static void turn_round(page_no *pages, size_t count)
         }
 }
 
-int page_alloc_reserve(struct page_arena *arena, struct page_reserve *reserve, uint32_t count)
+int page_alloc_reserve(struct xac_arena *arena, struct page_reserve *reserve, uint32_t count)
 {
         assert(count <= ALLOC_RESERVE_MAX);
         if (count <= reserve->count)
@@ -80,7 +80,7 @@ page_no page_alloc_take(struct page_reserve *reserve)
         return reserve->pages[--reserve->count];
 }
 
-int page_alloc_release(struct page_arena *arena, struct page_reserve *reserve)
+int page_alloc_release(struct xac_arena *arena, struct page_reserve *reserve)
 {
         int err = give_back(arena, reserve->pages, reserve->count);
         reserve->count = 0;
@@ -90,14 +90,14 @@ int page_alloc_release(struct page_arena *arena, struct page_reserve *reserve)
 /* ---- pages side by side ---- */
 
 /* The map that a page stands in, when there is such a page. */
-static int map_of_page(struct page_arena *arena, page_no page, const struct group_map **map)
+static int map_of_page(struct xac_arena *arena, page_no page, const struct group_map **map)
 {
         int err = page_alloc_reach(arena, page);
         return err ? err : page_group_map(arena, group_of(page), map);
 }
 
 /* When the arena cannot grow, for the reason `err`: in any group, whosever it is. */
-static int group_find_any_run(struct page_arena *arena, uint32_t groups, size_t count, int err)
+static int group_find_any_run(struct xac_arena *arena, uint32_t groups, size_t count, int err)
 {
         for (uint32_t group = 0; group < groups; group++) {
                 const struct group_map *map;
@@ -111,7 +111,7 @@ static int group_find_any_run(struct page_arena *arena, uint32_t groups, size_t 
 }
 
 /* Makes a group the own one in which they are. The one before is let go, with the room that it has for others. */
-static int group_find_run(struct page_arena *arena, size_t count)
+static int group_find_run(struct xac_arena *arena, size_t count)
 {
         uint32_t groups = 0;
         int err = page_group_leave(arena);
@@ -132,7 +132,7 @@ static int group_find_run(struct page_arena *arena, size_t count)
 }
 
 /* Where the own group, if there is one, has them; GROUP_PAGES: nowhere. */
-static int own_find_run(struct page_arena *arena, size_t count, unsigned *at)
+static int own_find_run(struct xac_arena *arena, size_t count, unsigned *at)
 {
         *at = GROUP_PAGES;
         int err = arena->own_group == NO_GROUP ? 0 : page_group_check_own(arena);
@@ -145,7 +145,7 @@ static int own_find_run(struct page_arena *arena, size_t count, unsigned *at)
         return 0;
 }
 
-int page_alloc_take_run(struct page_arena *arena, size_t count, page_no *first)
+int page_alloc_take_run(struct xac_arena *arena, size_t count, page_no *first)
 {
         unsigned at;
         assert(count && count < GROUP_PAGES);
@@ -165,7 +165,7 @@ int page_alloc_take_run(struct page_arena *arena, size_t count, page_no *first)
         return 0;
 }
 
-int page_alloc_free_run(struct page_arena *arena, page_no first, size_t count)
+int page_alloc_free_run(struct xac_arena *arena, page_no first, size_t count)
 {
         const struct group_map *before;
         int err = map_of_page(arena, first, &before);
@@ -186,7 +186,7 @@ int page_alloc_free_run(struct page_arena *arena, page_no first, size_t count)
 
 /* ---- freeing ---- */
 
-int page_alloc_free(struct page_arena *arena, page_no page)
+int page_alloc_free(struct xac_arena *arena, page_no page)
 {
         const struct group_map *before;
         int err = map_of_page(arena, page, &before);
@@ -197,7 +197,7 @@ int page_alloc_free(struct page_arena *arena, page_no page)
         return give_back(arena, &page, 1);
 }
 
-int page_alloc_is_free(struct page_arena *arena, page_no page, bool *is_free)
+int page_alloc_is_free(struct xac_arena *arena, page_no page, bool *is_free)
 {
         const struct group_map *map;
         int err = map_of_page(arena, page, &map);
@@ -208,14 +208,14 @@ int page_alloc_is_free(struct page_arena *arena, page_no page, bool *is_free)
 
 /* ---- the arena as a whole ---- */
 
-static bool page_is_zero(const struct page_arena *arena, const void *page)
+static bool page_is_zero(const struct xac_arena *arena, const void *page)
 {
         const char *bytes = page;
         return !bytes[0] && !memcmp(bytes, bytes + 1, arena->page_bytes - 1);
 }
 
 /* Page 0 is there, whatever the file is; it grows only when that page is right. */
-int page_alloc_probe(struct page_arena *arena)
+int page_alloc_probe(struct xac_arena *arena)
 {
         const struct group_map *map = arena_read(arena, map_of(0));
         if (!map)
@@ -235,7 +235,7 @@ int page_alloc_probe(struct page_arena *arena)
         return header_is_sound(arena, header) ? 0 : XAC_FORMAT;
 }
 
-int page_alloc_tree_id(struct page_arena *arena, uint32_t *id)
+int page_alloc_tree_id(struct xac_arena *arena, uint32_t *id)
 {
         int err = page_group_make(arena);
         if (err)

@@ -11,7 +11,7 @@ enum {
 
 /* ---- maps and the header ---- */
 
-int page_group_map(const struct page_arena *arena, uint32_t group, const struct group_map **map)
+int page_group_map(const struct xac_arena *arena, uint32_t group, const struct group_map **map)
 {
         *map = arena_read(arena, map_of(group));
         if (!*map)
@@ -19,19 +19,19 @@ int page_group_map(const struct page_arena *arena, uint32_t group, const struct 
         return map_is_sound(*map, group) ? 0 : XAC_CORRUPT;
 }
 
-bool page_group_is_covered(struct page_arena *arena, uint32_t group)
+bool page_group_is_covered(struct xac_arena *arena, uint32_t group)
 {
         const struct arena_header *header = arena_read(arena, PAGE_HEADER);
         return header && header_covers(header, group, arena->page_bytes);
 }
 
-int page_group_look(struct page_arena *arena, uint32_t group, const struct group_map **map)
+int page_group_look(struct xac_arena *arena, uint32_t group, const struct group_map **map)
 {
         *map = NULL;
         return page_group_is_covered(arena, group) ? 0 : page_group_map(arena, group, map);
 }
 
-int page_group_count(struct page_arena *arena, uint32_t *groups)
+int page_group_count(struct xac_arena *arena, uint32_t *groups)
 {
         *groups = 0;
         const struct arena_header *header = arena_read(arena, PAGE_HEADER);
@@ -45,7 +45,7 @@ int page_group_count(struct page_arena *arena, uint32_t *groups)
         return arena_grow(arena, (uint64_t)header->groups * GROUP_PAGES);
 }
 
-int page_group_look_for(struct page_arena *arena, uint32_t group)
+int page_group_look_for(struct xac_arena *arena, uint32_t group)
 {
         uint32_t groups;
         int err = page_group_count(arena, &groups);
@@ -55,7 +55,7 @@ int page_group_look_for(struct page_arena *arena, uint32_t group)
 }
 
 /* The file grows first, as only that can fail. */
-int page_group_append(struct page_arena *arena, uint32_t groups, struct group_map **made)
+int page_group_append(struct xac_arena *arena, uint32_t groups, struct group_map **made)
 {
         int err = arena_grow(arena, ((uint64_t)groups + 1) * GROUP_PAGES);
         if (err)
@@ -86,7 +86,7 @@ int page_group_append(struct page_arena *arena, uint32_t groups, struct group_ma
 
 /* ---- the own group ---- */
 
-int page_group_add(struct page_arena *arena, uint32_t groups)
+int page_group_add(struct xac_arena *arena, uint32_t groups)
 {
         struct group_map *map;
         int err = page_group_append(arena, groups, &map);
@@ -97,14 +97,14 @@ int page_group_add(struct page_arena *arena, uint32_t groups)
         return 0;
 }
 
-int page_group_make(struct page_arena *arena)
+int page_group_make(struct xac_arena *arena)
 {
         uint32_t groups;
         int err = page_group_count(arena, &groups);
         return err || groups ? err : page_group_add(arena, 0);
 }
 
-int page_group_own(struct page_arena *arena, uint32_t group)
+int page_group_own(struct xac_arena *arena, uint32_t group)
 {
         struct group_map *map = arena_write(arena, map_of(group));
         if (!map)
@@ -116,30 +116,30 @@ int page_group_own(struct page_arena *arena, uint32_t group)
 }
 
 /* A clock that was set back makes groups deserted, which is harmless. */
-static bool is_deserted(const struct page_arena *arena, const struct group_map *map)
+static bool is_deserted(const struct xac_arena *arena, const struct group_map *map)
 {
         return map_now_s() - map->used_at > DESERTED_S || (arena->env && !xac_alive(arena->env, map->owner));
 }
 
-bool page_group_is_quiet(const struct page_arena *arena, const struct group_map *map)
+bool page_group_is_quiet(const struct xac_arena *arena, const struct group_map *map)
 {
         return !map->owner || map->owner == arena->token || is_deserted(arena, map);
 }
 
 /* One that is this arena's already was let go in a transaction that was aborted. */
-bool page_group_may_own(const struct page_arena *arena, const struct group_map *map)
+bool page_group_may_own(const struct xac_arena *arena, const struct group_map *map)
 {
         const unsigned room = map ? map_count_free(map) : 0;
         return room && (room >= ROOM_MIN || map->owner == arena->token) && page_group_is_quiet(arena, map);
 }
 
-uint32_t page_group_next(struct page_arena *arena, uint32_t groups, uint32_t tried)
+uint32_t page_group_next(struct xac_arena *arena, uint32_t groups, uint32_t tried)
 {
         return groups > GROUP_PROBES ? (uint32_t)(arena_random(arena) % groups) : tried;
 }
 
 /* Owns a group with room that is nobody else's; own_group stays NO_GROUP when none was found. */
-static int group_probe(struct page_arena *arena, uint32_t groups)
+static int group_probe(struct xac_arena *arena, uint32_t groups)
 {
         for (uint32_t i = 0; i < GROUP_PROBES && i < groups; i++) {
                 const struct group_map *map;
@@ -154,7 +154,7 @@ static int group_probe(struct page_arena *arena, uint32_t groups)
 }
 
 /* When the arena cannot grow, for the reason `err`: owns a group with any room, whosever it is. */
-static int group_find_any(struct page_arena *arena, uint32_t groups, int err)
+static int group_find_any(struct xac_arena *arena, uint32_t groups, int err)
 {
         for (uint32_t group = 0; group < groups; group++) {
                 const struct group_map *map;
@@ -167,7 +167,7 @@ static int group_find_any(struct page_arena *arena, uint32_t groups, int err)
         return err;
 }
 
-int page_group_find(struct page_arena *arena)
+int page_group_find(struct xac_arena *arena)
 {
         uint32_t groups;
         int err = page_group_count(arena, &groups);
@@ -181,7 +181,7 @@ int page_group_find(struct page_arena *arena)
         return group_find_any(arena, groups, err);
 }
 
-int page_group_check_own(struct page_arena *arena)
+int page_group_check_own(struct xac_arena *arena)
 {
         const struct group_map *map = arena_read(arena, map_of(arena->own_group));
         if (!map)
@@ -193,7 +193,7 @@ int page_group_check_own(struct page_arena *arena)
         return 0;
 }
 
-int page_group_leave(struct page_arena *arena)
+int page_group_leave(struct xac_arena *arena)
 {
         if (arena->own_group == NO_GROUP)
                 return 0;

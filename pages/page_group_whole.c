@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Takes all of it. */
-static int group_empty(struct page_arena *arena, uint32_t group)
+static int group_empty(struct xac_arena *arena, uint32_t group)
 {
         struct group_map *map = arena_write(arena, map_of(group));
         if (!map)
@@ -18,7 +18,7 @@ static int group_empty(struct page_arena *arena, uint32_t group)
 }
 
 /* One of some groups that is wholly free, and nobody else's, or NO_GROUP. */
-static int group_look_for_whole(struct page_arena *arena, uint32_t groups, uint32_t *group)
+static int group_look_for_whole(struct xac_arena *arena, uint32_t groups, uint32_t *group)
 {
         for (uint32_t i = 0; i < GROUP_PROBES && i < groups; i++) {
                 const struct group_map *map;
@@ -34,7 +34,7 @@ static int group_look_for_whole(struct page_arena *arena, uint32_t groups, uint3
 }
 
 /* When the arena cannot grow, for the reason `err`: any group that is wholly free. */
-static int group_look_for_any_whole(struct page_arena *arena, uint32_t groups, uint32_t *group, int err)
+static int group_look_for_any_whole(struct xac_arena *arena, uint32_t groups, uint32_t *group, int err)
 {
         for (*group = 1; *group < groups; ++*group) {
                 const struct group_map *map;
@@ -48,7 +48,7 @@ static int group_look_for_any_whole(struct page_arena *arena, uint32_t groups, u
 }
 
 /* The first group is never whole: an arena that has none gets that one as well. */
-int page_group_take(struct page_arena *arena, uint32_t *group)
+int page_group_take(struct xac_arena *arena, uint32_t *group)
 {
         uint32_t groups;
         struct group_map *map;
@@ -71,7 +71,7 @@ int page_group_take(struct page_arena *arena, uint32_t *group)
 /* ---- runs ---- */
 
 /* Some that are wholly free, and nobody's or anybody's; `groups`: there are none. */
-static int groups_look_for(struct page_arena *arena, uint32_t groups, uint32_t count, bool of_anybody, uint32_t *first)
+static int groups_look_for(struct xac_arena *arena, uint32_t groups, uint32_t count, bool of_anybody, uint32_t *first)
 {
         *first = 1;
         for (uint32_t group = 1; group < groups && group - *first < count; group++) {
@@ -88,7 +88,7 @@ static int groups_look_for(struct page_arena *arena, uint32_t groups, uint32_t c
 }
 
 /* The map of the first says that nothing is free, and the header that the others have none. */
-static int groups_cover(struct page_arena *arena, uint32_t groups, uint32_t first, uint32_t count)
+static int groups_cover(struct xac_arena *arena, uint32_t groups, uint32_t first, uint32_t count)
 {
         struct arena_header *header = arena_write(arena, PAGE_HEADER);
         struct group_map *map = header ? arena_write(arena, map_of(first)) : NULL;
@@ -106,7 +106,7 @@ static int groups_cover(struct page_arena *arena, uint32_t groups, uint32_t firs
 }
 
 /* Behind the last, where the arena is to have so many groups then; if it cannot, among those that others own. */
-static int groups_grow(struct page_arena *arena, uint32_t groups, uint32_t count, uint32_t *first)
+static int groups_grow(struct xac_arena *arena, uint32_t groups, uint32_t count, uint32_t *first)
 {
         int err = arena_grow(arena, ((uint64_t)*first + count) * GROUP_PAGES);
         if (!err)
@@ -117,7 +117,7 @@ static int groups_grow(struct page_arena *arena, uint32_t groups, uint32_t count
         return *first == groups ? err : 0;
 }
 
-int page_group_take_run(struct page_arena *arena, uint32_t count, uint32_t *first)
+int page_group_take_run(struct xac_arena *arena, uint32_t count, uint32_t *first)
 {
         uint32_t groups = 0;
         int err = page_group_make(arena);
@@ -132,13 +132,13 @@ int page_group_take_run(struct page_arena *arena, uint32_t count, uint32_t *firs
         return err ? err : groups_cover(arena, groups, *first, count);
 }
 
-uint32_t page_group_covered_by(struct page_arena *arena, uint32_t group)
+uint32_t page_group_covered_by(struct xac_arena *arena, uint32_t group)
 {
         const struct arena_header *header = arena_read(arena, PAGE_HEADER);
         return header ? header_count_covered(header, group + 1, arena->page_bytes) : 0;
 }
 
-int page_group_free_run(struct page_arena *arena, uint32_t first, uint32_t count)
+int page_group_free_run(struct xac_arena *arena, uint32_t first, uint32_t count)
 {
         struct arena_header *header = arena_write(arena, PAGE_HEADER);
         if (!header)
@@ -162,7 +162,7 @@ int page_group_free_run(struct page_arena *arena, uint32_t first, uint32_t count
         return 0;
 }
 
-int page_group_free(struct page_arena *arena, uint32_t group)
+int page_group_free(struct xac_arena *arena, uint32_t group)
 {
         const struct group_map *before;
         int err = page_group_reach(arena, group);

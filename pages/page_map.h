@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "pages/page_arena.h"
+#include "pages/arena.h"
 
 enum { MAP_WORDS = GROUP_PAGES / 64, TREE_ID_MIN = 2 /* 1: the catalog's */ };
 
@@ -40,7 +40,7 @@ struct arena_header {
                                holds */
 };
 
-static inline bool header_is_sound(const struct page_arena *arena, const struct arena_header *header)
+static inline bool header_is_sound(const struct xac_arena *arena, const struct arena_header *header)
 {
         return header->kind == PAGE_IS_HEADER && header->magic == arena->magic &&
                header->page_bytes == arena->page_bytes && header->groups && header->groups == ~header->not_groups &&

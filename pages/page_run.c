@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "pages/page_arena.h"
+#include "pages/arena.h"
 
 /*
  * What an arena asks of what it lies in: room, and transactions.
@@ -27,22 +27,22 @@ static uint64_t step_groups(uint64_t groups)
 }
 
 /* Mapping it again makes the file as long as that; the view stays where it is, and is counted. */
-static int extend_env(struct page_arena *arena, uint64_t byte_len)
+static int extend_env(struct xac_arena *arena, uint64_t byte_len)
 {
         void *base = xac_mmap(arena->env, arena->file, byte_len, arena->map_flags);
         return base == MAP_FAILED ? -errno : xac_munmap(arena->env, base);
 }
 
 /* Its pages are taken in the order of their numbers, and never given back. */
-static int extend_pool(struct page_arena *arena, uint64_t byte_len)
+static int extend_pool(struct xac_arena *arena, uint64_t byte_len)
 {
         const uint64_t pages = arena->byte_len >> arena->page_shift;
         const uint64_t more = (byte_len >> arena->page_shift) - pages;
         uint64_t first;
-        int err = rewire_pool_take(arena->pool, more, &first);
+        int err = xac_rewire_pool_take(arena->pool, more, &first);
         if (err || first == pages)
                 return err;
-        rewire_pool_give(arena->pool, first, more);
+        xac_rewire_pool_give(arena->pool, first, more);
         return -ENOSPC;
 }
 
@@ -55,10 +55,10 @@ static int extend_file(int fd, uint64_t byte_len)
         return ftruncate(fd, (off_t)byte_len) ? -errno : 0;
 }
 
-static int extend_plain(struct page_arena *arena, uint64_t byte_len)
+static int extend_plain(struct xac_arena *arena, uint64_t byte_len)
 {
         if (arena->snapshot)
-                return XAC_READONLY;
+                return XAC_WROTE;
         if (byte_len > arena->max_bytes)
                 return -ENOSPC;
         if (arena->pool)
@@ -68,7 +68,7 @@ static int extend_plain(struct page_arena *arena, uint64_t byte_len)
         return mprotect(arena->base + arena->byte_len, byte_len - arena->byte_len, PROT_READ | PROT_WRITE) ? -errno : 0;
 }
 
-int arena_extend(struct page_arena *arena, uint64_t byte_len)
+int arena_extend(struct xac_arena *arena, uint64_t byte_len)
 {
         int err = arena->env ? extend_env(arena, byte_len) : extend_plain(arena, byte_len);
         if (!err)
@@ -76,7 +76,7 @@ int arena_extend(struct page_arena *arena, uint64_t byte_len)
         return err;
 }
 
-int arena_grow(struct page_arena *arena, uint64_t pages)
+int arena_grow(struct xac_arena *arena, uint64_t pages)
 {
         const uint64_t group_bytes = (uint64_t)GROUP_PAGES << arena->page_shift;
         uint64_t groups = (pages + GROUP_PAGES - 1) / GROUP_PAGES;
@@ -98,14 +98,14 @@ static int lost_if(int err)
         return err ? ARENA_LOST : 0;
 }
 
-static int move_plain(const struct page_arena *arena, char *to, char *from)
+static int move_plain(const struct xac_arena *arena, char *to, char *from)
 {
         memcpy(to, from, arena->page_bytes);
         memset(from, 0, FRONT_BYTES);
         return 0;
 }
 
-int arena_move(const struct page_arena *arena, page_no to, page_no from)
+int arena_move(const struct xac_arena *arena, page_no to, page_no from)
 {
         char *target = arena->base + ((uint64_t)to << arena->page_shift);
         char *source = arena->base + ((uint64_t)from << arena->page_shift);
@@ -131,7 +131,7 @@ static int run_body(void *run_)
 
 /* In the open transaction; or in one of its own, which is a level of that, for a single try. An error is of the
  * library then: if the body was run, of the end of its level, and the transaction is lost; if not, of its beginning. */
-static int run_env(struct page_arena *arena, int flags, struct run *run)
+static int run_env(struct xac_arena *arena, int flags, struct run *run)
 {
         bool is_joined = arena_txn(arena);
         int err = is_joined && run->tries > 1 ? run_body(run) : xac_run(arena->env, flags, run_body, run);
@@ -140,19 +140,19 @@ static int run_env(struct page_arena *arena, int flags, struct run *run)
         return err < 0 || run->result == ARENA_LOST ? -ECANCELED : run->result;
 }
 
-static int run_with(struct page_arena *arena, int flags, int tries, int (*body)(void *arg), void *arg)
+static int run_with(struct xac_arena *arena, int flags, int tries, int (*body)(void *arg), void *arg)
 {
         if (arena->snapshot && !(flags & XAC_RDONLY))
-                return XAC_READONLY;
+                return XAC_WROTE;
         return arena->env ? run_env(arena, flags, &(struct run){ body, arg, tries, 0 }) : body(arg);
 }
 
-int arena_run(struct page_arena *arena, int flags, int (*body)(void *arg), void *arg)
+int arena_run(struct xac_arena *arena, int flags, int (*body)(void *arg), void *arg)
 {
         return run_with(arena, flags, INT_MAX, body, arg);
 }
 
-int arena_run_once(struct page_arena *arena, int flags, int (*body)(void *arg), void *arg)
+int arena_run_once(struct xac_arena *arena, int flags, int (*body)(void *arg), void *arg)
 {
         return run_with(arena, flags, 1, body, arg);
 }

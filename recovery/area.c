@@ -414,8 +414,8 @@ static int read_table(struct area_reader *reader)
         return read_rows(reader, &rows, &reader->table);
 }
 
-/* Page number i of the area, whose content is in memory. P13: where that is damaged, the same page from elsewhere takes
- * its place, by its CRC: one of another time would not do. */
+/* Page number i of the area, whose content is in memory. CP13: where that is damaged, the same page from elsewhere
+ * takes its place, by its CRC: one of another time would not do. */
 static int visit_page(const struct area_reader *reader, uint64_t i, unsigned char *bytes,
                       const struct area_visitor *visitor)
 {

@@ -29,7 +29,7 @@
  *      list     0   8   page that stands at the checkpoint already, for each
  *
  * A checkpoint that has more pages than an area may hold goes home in parts (parts.h). All areas but the last are of
- * version 2 and name what went home with the parts before (P3, P4); all others are of version 1 and have no list.
+ * version 2 and name what went home with the parts before (CP3, CP4); all others are of version 1 and have no list.
  * Pages stand in ascending order of their names. The manifest holds the header's CRC, the header that
  * of the table, the table those of the pages: another checkpoint's bytes are never taken for what is named.
  */
@@ -54,7 +54,7 @@ struct area_part {
         uint64_t position; /* the end of the log as of the checkpoint; 0: the area is the whole checkpoint's, or the
                               last */
         uint64_t redo;
-        bool is_end;            /* recovery has decided that the log ends there (P12) */
+        bool is_end;            /* recovery has decided that the log ends there (CP12) */
         const uint64_t *listed; /* pages that stand at the checkpoint already, ascending */
         uint64_t listed_count;
 };
@@ -82,7 +82,7 @@ struct area_damage {
         uint64_t page;         /* that is lost; UINT64_MAX: all of them */
         uint32_t checksum;     /* the CRC-32C that it had */
         const char *what;      /* a static sentence; NULL if `visit` was the one that said XAC_CORRUPT */
-        uint64_t found;        /* images that are damaged, in whose place others were visited (P13) */
+        uint64_t found;        /* images that are damaged, in whose place others were visited (CP13) */
         uint64_t found_offset; /* the first of them */
 };
 
@@ -97,7 +97,7 @@ struct area_visitor {
 };
 
 /* Calls `visit` for each page of an area, its CRC checked; the bytes are good during the call; a non-zero
- * result ends it and is returned. P13: where an image is damaged, a page that has the CRC that the table names
+ * result ends it and is returned. CP13: where an image is damaged, a page that has the CRC that the table names
  * is visited in its place. XAC_CORRUPT, with *damage: not the area that `id` and `checksum`
  * name, or damaged; nothing has been visited unless a page itself is the damaged one: then the pages before it have
  * been. Any bytes may be in the file. */

@@ -75,11 +75,11 @@ int home_files_distrust(struct home_files *homes, uint32_t file_no);
  * is not there. */
 int home_files_find(const struct home_files *homes, uint64_t page, uint32_t checksum, void *bytes);
 
-/* Of a page that stands at home as it is to be (P13): it may be in memory only, and its checksum another. Its bytes are
- * not written again, which might tear them (P11). On disk after home_files_sync only. */
+/* Of a page that stands at home as it is to be (CP13): it may be in memory only, and its checksum another. Its bytes
+ * are not written again, which might tear them (CP11). On disk after home_files_sync only. */
 int home_files_keep(struct home_files *homes, const struct page_image *image);
 
-/* Of a page that nobody has any more (P14): its checksum becomes that of what it was, as far as the area tells by a
+/* Of a page that nobody has any more (CP14): its checksum becomes that of what it was, as far as the area tells by a
  * CRC, or one that no page has. What stands at home is left there, and is damaged for everybody. XAC_CORRUPT, reported:
  * there are no checksums to say so, or home_files_need. On disk after home_files_sync only. */
 int home_files_lose_known(struct home_files *homes, uint64_t page, uint32_t checksum);

@@ -2,29 +2,36 @@
 #include "recovery/log_stage.h"
 
 /*
- * Position p stands in the ring at p modulo its length, a power of two. What lies before `written` is free, what lies
- * behind `end` is nobody's: a record there does not exist, however much of it has been put there.
+ * Position p stands in the ring at p - ring_base modulo its length, a power of two. What lies before `written` is free,
+ * what lies behind `end` is nobody's: a record there does not exist, however much of it has been put there.
  */
 
 #include <string.h>
 
+#include "base/invariant.h"
 #include "base/sys.h"
+
+static uint64_t ring_offset(const struct log_shared *shared, uint64_t position)
+{
+        return (position - shared->ring_base) & (shared->ring_bytes - 1);
+}
 
 /* How much of [position, position + byte_len) lies before the ring's edge. */
 static uint64_t before_edge(const struct log_shared *shared, uint64_t position, uint64_t byte_len)
 {
-        uint64_t left = shared->ring_bytes - (position & (shared->ring_bytes - 1));
+        uint64_t left = shared->ring_bytes - ring_offset(shared, position);
 
         return byte_len < left ? byte_len : left;
 }
 
 static char *ring_at(const struct log *log, uint64_t position)
 {
-        return log->ring + (position & (log->shared->ring_bytes - 1));
+        return log->ring + ring_offset(log->shared, position);
 }
 
 static void ring_put(struct log *log, uint64_t position, const void *bytes, uint64_t byte_len)
 {
+        invariant(byte_len <= log->shared->ring_bytes);
         uint64_t part = before_edge(log->shared, position, byte_len);
 
         memcpy(ring_at(log, position), bytes, part);
@@ -33,6 +40,7 @@ static void ring_put(struct log *log, uint64_t position, const void *bytes, uint
 
 static void ring_zero(struct log *log, uint64_t from, uint64_t to)
 {
+        invariant(from <= to && to - from <= log->shared->ring_bytes);
         uint64_t part = before_edge(log->shared, from, to - from);
 
         memset(ring_at(log, from), 0, part);
@@ -43,8 +51,10 @@ bool log_stage_has_room(const struct log *log, uint64_t end, uint32_t byte_len)
 {
         const struct log_shared *shared = log->shared;
         uint64_t needed = end + byte_len + LOG_PAD_MAX;
+        uint64_t ready = atomic_load_explicit(&shared->ring_ready, memory_order_acquire);
 
-        return needed <= atomic_load_explicit(&shared->written, memory_order_acquire) + shared->ring_bytes &&
+        return (ready == shared->ring_bytes || needed - shared->ring_base <= ready) &&
+               needed <= atomic_load_explicit(&shared->written, memory_order_acquire) + shared->ring_bytes &&
                needed <= log_segments_limit(&shared->table);
 }
 
@@ -70,6 +80,7 @@ uint64_t log_stage_locked(struct log *log, struct log_record *record, const void
         uint64_t position = atomic_load_explicit(&shared->end, memory_order_relaxed);
         uint64_t content_end = position + LOG_RECORD_HEADER + record->payload_len;
         uint64_t end = position + log_record_len(record->payload_len);
+        invariant(end - atomic_load_explicit(&shared->written, memory_order_relaxed) <= shared->ring_bytes); /* R6 */
 
         record->position = position;
         record->durable = log_durable(log);

@@ -62,6 +62,8 @@ void log_shared_init(struct log_shared *shared, uint64_t ring_bytes, uint32_t in
         assert(position % LOG_BLOCK == 0);
         memset(shared, 0, offsetof(struct log_shared, table));
         shared->ring_bytes = ring_bytes;
+        shared->ring_base = position;
+        atomic_store(&shared->ring_ready, log_ring_first(ring_bytes));
         shared->incarnation = incarnation;
         atomic_store(&shared->end, position);
         atomic_store(&shared->written, position);
@@ -358,6 +360,27 @@ static int make_room_in_files(struct log *log, uint32_t owner, uint32_t byte_len
         return log_segments_extend(&log->segments, owner, wanted);
 }
 
+/* R43: twice as much each time. Until the ring has been gone round once. */
+static int make_room_in_memory(struct log *log, uint32_t byte_len)
+{
+        struct log_shared *shared = log->shared;
+        uint64_t ready = atomic_load(&shared->ring_ready);
+        uint64_t wanted = log_end(log) + byte_len + LOG_PAD_MAX - shared->ring_base;
+        uint64_t to = ready;
+
+        while (to < wanted && to < shared->ring_bytes)
+                to *= 2;
+        if (to == ready)
+                return 0;
+        int err = log->host.give_memory ? log->host.give_memory(log->host.arg, ready, to) : 0;
+        if (err)
+                return err;
+        hook_step(HOOK_RING_HAS_MEMORY);
+        while (ready < to && !atomic_compare_exchange_weak(&shared->ring_ready, &ready, to))
+                ;
+        return 0;
+}
+
 int log_make_room(struct log *log, uint32_t owner, uint32_t byte_len)
 {
         struct watch watch = { 0 };
@@ -369,6 +392,8 @@ int log_make_room(struct log *log, uint32_t owner, uint32_t byte_len)
                 err = log_poison(log);
                 if (!err)
                         err = make_room_in_files(log, owner, byte_len);
+                if (!err)
+                        err = make_room_in_memory(log, byte_len);
                 if (!err)
                         err = make_room_in_ring(log, owner, byte_len, &watch);
         }

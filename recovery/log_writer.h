@@ -31,6 +31,8 @@
  *      before it writes itself. That this is still to be done stands in the turn, whoever has it.
  * R34  Such a file is made before the turn is looked at for the last time, and those of earlier turns are removed
  *      before it gets its name.
+ * R43  A record is staged only where the ring has memory. Somebody gives it memory, further ahead each time, and
+ *      then says so; memory is given once more when he dies between.
  * I10  A sector with durable bytes is never written again.
  *
  * A group that is written without a sync ("pushed") makes room in the ring and nothing else: it is closed for
@@ -49,12 +51,21 @@
 
 enum {
         LOG_CACHE_LINE = 64,
-        LOG_PAD_MAX = 2 * LOG_BLOCK /* at most so much ends a group, with some to spare */
+        LOG_PAD_MAX = 2 * LOG_BLOCK, /* at most so much ends a group, with some to spare */
+        LOG_RING_FIRST = 16 << 10    /* bytes of the ring that have memory from the start */
 };
+
+/* A ring that is shorter has all of its memory from the start. */
+static inline uint64_t log_ring_first(uint64_t ring_bytes)
+{
+        return ring_bytes < LOG_RING_FIRST ? ring_bytes : LOG_RING_FIRST;
+}
 
 /* In shared memory; the ring follows in memory of its own. */
 struct log_shared {
-        uint64_t ring_bytes; /* a power of two, more than LOG_PAD_MAX */
+        uint64_t ring_bytes;         /* a power of two, more than LOG_PAD_MAX */
+        uint64_t ring_base;          /* the position that stands at the ring's beginning */
+        _Atomic uint64_t ring_ready; /* so many of its bytes have memory (R43); it only grows */
         uint32_t incarnation;
 
         /* Changed under the host's lock. */
@@ -109,6 +120,8 @@ struct log_host {
         /* Without the lock, before waiters are woken: the group of this mark is durable. Perhaps late, and by several
          * at once: a mark that is behind others says nothing (R30). */
         void (*durable)(void *arg, uint64_t mark);
+        /* Gives memory to the bytes [from, to) of the ring, which may have some: 0, -ENOSPC, ... NULL: all have. */
+        int (*give_memory)(void *arg, uint64_t from, uint64_t to);
         void *arg;
 };
 
@@ -157,8 +170,8 @@ static inline bool log_wants_segment(const struct log *log)
         return end + log_segments_ahead(table) / 2 > log_segments_limit(table);
 }
 
-/* Makes room for a record of this length: writes the ring out, or adds a segment. Another may take the room
- * first: ask again. -ENOSPC, XAC_POISONED, local failures; -EMSGSIZE: longer than the ring. */
+/* Makes room for a record of this length: writes the ring out, gives it memory, or adds a segment. Another may take the
+ * room first: ask again. -ENOSPC, XAC_POISONED, local failures; -EMSGSIZE: longer than the ring. */
 int log_make_room(struct log *log, uint32_t owner, uint32_t byte_len);
 /* R38, under the host's lock: does this process have open what it takes to write a record of this length, and what the
  * end of its group takes? If not, log_get_ready, without the lock, and ask again. */

@@ -3,7 +3,7 @@
 #define RECOVERY_LOST_H
 
 /*
- * The pages that a recovery gives up, by name (P14). What the double-write area should have of a page, and nobody has,
+ * The pages that a recovery gives up, by name (CP14). What the double-write area should have of a page, and nobody has,
  * is lost; so is what the log makes of it, but for what it has as a whole.
  *
  * A page that is lost stays at home as it is, and its checksum is another: of what it was at the checkpoint, so that a

@@ -6,12 +6,12 @@
  * In which order the pages of a checkpoint go home, when they go in parts (docs/models/checkpoint_parts.py).
  *
  * Until the last part is home, the log is replayed on pages of two ages: those that are home as of the new
- * checkpoint, for which its records are passed over (P3), and all others. A record that says "moved from page X" needs
+ * checkpoint, for which its records are passed over (CP3), and all others. A record that says "moved from page X" needs
  * the X of before. So
  *
- *      P1   a page goes home no later than those that it was moved from since the base
- *      P2   pages that were moved in a circle go home in one part
- *      P8   what the area before has, and home lacks, goes with the first part, as that area is given up then
+ *      CP1   a page goes home no later than those that it was moved from since the base
+ *      CP2   pages that were moved in a circle go home in one part
+ *      CP8   what the area before has, and home lacks, goes with the first part, as that area is given up then
  *
  * Pages that must go together are a cluster. Clusters are the strongly connected components of the moves (Tarjan 1972),
  * which come out in the order that is wanted.

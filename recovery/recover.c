@@ -84,7 +84,7 @@ static int find_at_home(void *arg, uint64_t page, uint32_t checksum, void *bytes
         return err;
 }
 
-/* P14. What it was then tells a page of a backup that is the same. */
+/* CP14. What it was then tells a page of a backup that is the same. */
 static int lose_page(void *arg, const struct area_damage *damage)
 {
         const struct restore *restore = arg;
@@ -125,7 +125,7 @@ static int restore_area(struct recover *recover)
 
 /* ---- 2. to 5. ---- */
 
-/* P14: what the log makes of pages that are lost is lost as well, and that is on disk before anything is named that
+/* CP14: what the log makes of pages that are lost is lost as well, and that is on disk before anything is named that
  * would have it read no more. Those pages stand at the goal, as others do: what was moved from them has nothing to go
  * on from. */
 static int give_up_pages(struct recover *recover, struct vector *listed)
@@ -178,7 +178,7 @@ static int bring_home(struct recover *recover, struct recover_goal *goal, struct
         return err;
 }
 
-/* P5: a checkpoint that was going home in parts. P12: where that was recovery's, the log has been looked at, and ends
+/* CP5: a checkpoint that was going home in parts. CP12: where that was recovery's, the log has been looked at, and ends
  * there: looked at from there on, what is left of a group that was being written may look like more. */
 static int finish_target(struct recover *recover)
 {

@@ -15,8 +15,8 @@
  *      6. manifest: no area
  *
  * If an area may not have so many pages, 3 to 5 are done in parts (parts.h). Where a checkpoint in parts was under way,
- * 2 to 5 are done for its commit first (P5): after 1 some pages stand there already, for which the log is passed over
- * (P3).
+ * 2 to 5 are done for its commit first (CP5): after 1 some pages stand there already, for which the log is passed over
+ * (CP3).
  *
  * On damage nothing on disk has been changed but for step 1, which is repeatable, and which is not begun
  * unless the whole area is sound and the files are long enough for it.
@@ -25,7 +25,7 @@
  * commits before it, and a log that goes on in another history: a backup may have commits that are lost, of which
  * nothing that is logged from now on is a continuation.
  *
- * P14. He gets the pages that are left, too, where images in the area are damaged that nobody else has (lost.h). Those
+ * CP14. He gets the pages that are left, too, where images in the area are damaged that nobody else has (lost.h). Those
  * that are lost are named, and stay damaged. Not where the area's table is: nobody knows then what it should have.
  */
 
@@ -46,7 +46,7 @@ struct recovery {
         recover_progress progress; /* in: may be NULL */
         void *progress_arg;
         /* in: where the log is damaged it ends, and what lies behind is given up (R36), and so are pages that are lost
-         * with the area, or at home (P14). */
+         * with the area, or at home (CP14). */
         bool gives_up_damaged;
         void (*lose)(void *arg, const char *sentence); /* in: told of each such page in the end; may be NULL */
         void *lose_arg;

@@ -122,7 +122,7 @@ static int find_at_home(void *arg, uint64_t page, uint32_t checksum, void *bytes
         return home_files_find(check->homes, page, checksum, bytes);
 }
 
-/* P13 */
+/* CP13 */
 static void note_found(const struct manifest *manifest, struct recovery *recovery, const struct area_damage *damage)
 {
         char sentence[RECOVER_SENTENCE];

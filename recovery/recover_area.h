@@ -20,8 +20,8 @@ int recover_area_read(int directory, const struct manifest *manifest, const stru
 int recover_area_contents(int directory, const struct manifest *manifest, const struct home_files *homes,
                           struct findings *findings, struct area_contents *contents);
 
-/* Is all of the area sound, or stands at home what is not (P13), or is given up (P14), and are the files there and long
- * enough for its pages? recovery->restored is how many pages it holds. */
+/* Is all of the area sound, or stands at home what is not (CP13), or is given up (CP14), and are the files there and
+ * long enough for its pages? recovery->restored is how many pages it holds. */
 int recover_area_check(struct recovery *recovery, const struct manifest *manifest, struct home_files *homes,
                        struct findings *findings);
 

@@ -83,7 +83,7 @@ static int check_log(struct check *check)
         if (manifest->target_sequence && !check->is_area_damaged)
                 err = recover_area_contents(check->recovery->directory, manifest, &check->homes, &check->findings,
                                             &contents);
-        /* As recovery does: first up to there, which needs the log up to there (P5). */
+        /* As recovery does: first up to there, which needs the log up to there (CP5). */
         if (!err && manifest->target_sequence && !check->is_area_damaged)
                 err = replay(check, &contents, manifest->target_sequence);
         if (!err && !contents.is_end)

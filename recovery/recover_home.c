@@ -94,7 +94,7 @@ static int write_name(const struct work *work, int area, uint32_t checksum)
         manifest->area = area;
         manifest->area_checksum = checksum;
         if (work->home->recovery->has_lost)
-                manifest->history = manifest->incarnation; /* P14: what the area before had is given up now */
+                manifest->history = manifest->incarnation; /* CP14: what the area before had is given up now */
         if (work->goal->is_end)
                 name_end(manifest, work->home->recovery);
         if (work->is_last)
@@ -175,7 +175,7 @@ static int bring_part_home(struct work *work)
                 err = write_home(work);
         if (err || work->is_last)
                 return err;
-        /* P4: the next area has the pages of this one, too. */
+        /* CP4: the next area has the pages of this one, too. */
         return parts_list_add(work->home->listed, work->pages.items, work->indices, work->count);
 }
 

@@ -131,7 +131,7 @@ static int take_base(struct replay *replay, const struct log_entry *entry, struc
         return page->is_lost ? REPLAY_LOST : 0;
 }
 
-/* P14: what a difference makes of a page that nobody has, nobody has. */
+/* CP14: what a difference makes of a page that nobody has, nobody has. */
 static int lose(struct replay *replay, struct replay_page *page)
 {
         if (page->is_lost)
@@ -211,7 +211,7 @@ static void look_ahead(const struct replay *replay, const unsigned char *payload
         ahead->entries--; /* the next one is applied */
 }
 
-/* P3 */
+/* CP3 */
 static bool is_passed_over(const struct replay *replay, uint64_t page, uint64_t sequence)
 {
         return sequence <= replay->target && parts_have(replay->listed, replay->listed_count, page);

@@ -20,7 +20,7 @@
 struct replay;
 
 /* Reads the home content of a page into `bytes`; what lies beyond the file's end reads as zeros. REPLAY_LOST: nobody
- * has it any more (P14); then what records make of it is lost as well. */
+ * has it any more (CP14); then what records make of it is lost as well. */
 enum { REPLAY_LOST = 1 };
 typedef int (*replay_home)(void *arg, uint64_t page, void *bytes);
 
@@ -31,7 +31,7 @@ typedef int (*replay_need)(void *arg, uint64_t page);
 int replay_open(uint32_t page_bytes, uint64_t base, replay_home read_home, void *arg, struct replay **replay);
 /* Asked of each page before there is memory for it: a log may name any. What it says is returned by replay_record. */
 void replay_ask(struct replay *replay, replay_need need);
-/* These pages, ascending, stand at commit `target` already (P3): what commits up to it did to them is passed over. */
+/* These pages, ascending, stand at commit `target` already (CP3): what commits up to it did to them is passed over. */
 void replay_pass_over(struct replay *replay, uint64_t target, const uint64_t *listed, uint32_t count);
 void replay_close(struct replay *replay);
 

@@ -16,7 +16,7 @@ struct replay_page {
         uint64_t page;
         uint64_t sequence; /* of the newest commit applied to it */
         unsigned char *bytes;
-        bool is_lost; /* nobody has what it should be (P14): its bytes are undefined */
+        bool is_lost; /* nobody has what it should be (CP14): its bytes are undefined */
 };
 
 struct replay_slot;

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "base/sys.h"
+#include "base/vector.h"
 
 enum {
         LIMIT_FALLBACK = 65530, /* vm.max_map_count where it cannot be read */
@@ -109,6 +110,7 @@ void mappings_make_spare(void)
         if (!atomic_load_explicit(&limit, memory_order_relaxed))
                 atomic_store(&limit, read_limit());
         prepare_spare(&ballast, BALLAST_PAGES);
+        atomic_store(&vector_last_resort, mappings_drop_ballast);
         mappings_make_pebble();
         atomic_store(&mappings_lack_spare, false);
         if (!is_all_there())

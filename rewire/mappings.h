@@ -6,7 +6,7 @@
  * Kernel mappings are a budget (vm.max_map_count), shared by all views and areas of a process and by the
  * program. Views and areas take half of it at most.
  *
- * When the program has used up the rest, the fault handler must still be able to map a page. For
+ * When the program has used up the rest, the fault handler must still be able to map a page, and its lists to grow. For
  * that there is ballast: mappings that exist only to be given up then.
  */
 

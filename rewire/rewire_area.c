@@ -11,8 +11,8 @@
 enum { NOTHING = 0 }; /* of a place: else its page, and 1 */
 
 /* What each place shows is kept here, too: so the kernel's mappings are known, and who asks need not ask it. */
-struct rewire_area {
-        rewire_pool *pool;
+struct xac_rewire_area {
+        xac_rewire_pool *pool;
         const struct memory *memory;
         char *reserved; /* addresses, */
         char *bytes;    /* of which these are aligned */
@@ -26,7 +26,7 @@ struct rewire_area {
 
 /* ---- mappings, counted ---- */
 
-static bool joins(const rewire_area *area, uint64_t at, uint64_t next)
+static bool joins(const xac_rewire_area *area, uint64_t at, uint64_t next)
 {
         if (area->shows[at] == NOTHING || area->shows[next] == NOTHING)
                 return area->shows[at] == area->shows[next];
@@ -34,7 +34,7 @@ static bool joins(const rewire_area *area, uint64_t at, uint64_t next)
 }
 
 /* Where a mapping ends and another begins, within and at both ends of a range. */
-static uint64_t edges(const rewire_area *area, uint64_t at, uint64_t count)
+static uint64_t edges(const xac_rewire_area *area, uint64_t at, uint64_t count)
 {
         uint64_t n = 0;
         const uint64_t end = at + count < area->pages ? at + count : area->pages - 1;
@@ -43,7 +43,7 @@ static uint64_t edges(const rewire_area *area, uint64_t at, uint64_t count)
         return n;
 }
 
-static void count_mappings(rewire_area *area, int64_t more)
+static void count_mappings(xac_rewire_area *area, int64_t more)
 {
         area->mappings += (uint64_t)more;
         mappings_count(more);
@@ -55,10 +55,10 @@ static bool is_refused(int64_t more)
         return more > 0 && mappings_would_be_scarce((uint64_t)more + 2);
 }
 
-static void note(rewire_area *area, uint64_t at, uint64_t count, uint64_t page, int prot)
+static void note(xac_rewire_area *area, uint64_t at, uint64_t count, uint64_t page, int prot)
 {
         for (uint64_t i = 0; i < count; i++) {
-                area->shows[at + i] = page == REWIRE_NONE ? NOTHING : (uint32_t)(page + i) + 1;
+                area->shows[at + i] = page == XAC_REWIRE_NONE ? NOTHING : (uint32_t)(page + i) + 1;
                 area->prot[at + i] = (uint8_t)prot;
         }
 }
@@ -68,30 +68,30 @@ static bool is_within(uint64_t pages, uint64_t at, uint64_t count)
         return count && at < pages && count <= pages - at;
 }
 
-static char *place(const rewire_area *area, uint64_t at)
+static char *place(const xac_rewire_area *area, uint64_t at)
 {
         return area->bytes + (at << area->memory->page_shift);
 }
 
-static uint64_t bytes_of(const rewire_area *area, uint64_t count)
+static uint64_t bytes_of(const xac_rewire_area *area, uint64_t count)
 {
         return count << area->memory->page_shift;
 }
 
 /* ---- areas ---- */
 
-int rewire_area_create(rewire_pool *pool, uint64_t pages, int flags, rewire_area **area)
+int xac_rewire_area_create(xac_rewire_pool *pool, uint64_t pages, int flags, xac_rewire_area **area)
 {
-        const struct memory *memory = rewire_pool_memory(pool);
+        const struct memory *memory = xac_rewire_pool_memory(pool);
         void *reserved;
-        if (!pages || pages > UINT32_MAX || flags & ~(REWIRE_READ_ONLY | REWIRE_PRIVATE))
+        if (!pages || pages > UINT32_MAX || flags & ~(XAC_REWIRE_READ_ONLY | XAC_REWIRE_PRIVATE))
                 return -EINVAL;
-        rewire_area *self = calloc(1, sizeof(*self));
+        xac_rewire_area *self = calloc(1, sizeof(*self));
         if (!self)
                 return -ENOMEM;
-        *self = (rewire_area){ .pool = pool, .memory = memory, .pages = pages };
-        self->map_flags = (flags & REWIRE_PRIVATE ? MAP_PRIVATE : MAP_SHARED) | MAP_NORESERVE;
-        self->map_prot = flags & REWIRE_READ_ONLY ? PROT_READ : PROT_READ | PROT_WRITE;
+        *self = (xac_rewire_area){ .pool = pool, .memory = memory, .pages = pages };
+        self->map_flags = (flags & XAC_REWIRE_PRIVATE ? MAP_PRIVATE : MAP_SHARED) | MAP_NORESERVE;
+        self->map_prot = flags & XAC_REWIRE_READ_ONLY ? PROT_READ : PROT_READ | PROT_WRITE;
         self->shows = calloc(pages, sizeof(*self->shows));
         self->prot = calloc(pages, sizeof(*self->prot));
         int err = self->shows && self->prot ? 0 : -ENOMEM;
@@ -108,24 +108,24 @@ int rewire_area_create(rewire_pool *pool, uint64_t pages, int flags, rewire_area
         self->reserved = reserved;
         self->bytes = self->reserved + (-(uintptr_t)reserved & (HUGE_BYTES - 1));
         count_mappings(self, 1);
-        rewire_pool_count_area(pool, 1);
+        xac_rewire_pool_count_area(pool, 1);
         *area = self;
         return 0;
 }
 
-void rewire_area_destroy(rewire_area *area)
+void xac_rewire_area_destroy(xac_rewire_area *area)
 {
         if (!area)
                 return;
         sys_munmap(area->reserved, bytes_of(area, area->pages) + HUGE_BYTES);
         count_mappings(area, -(int64_t)area->mappings);
-        rewire_pool_count_area(area->pool, -1);
+        xac_rewire_pool_count_area(area->pool, -1);
         free(area->shows);
         free(area->prot);
         free(area);
 }
 
-void *rewire_area_address(const rewire_area *area)
+void *xac_rewire_area_address(const xac_rewire_area *area)
 {
         return area->bytes;
 }
@@ -133,7 +133,7 @@ void *rewire_area_address(const rewire_area *area)
 /* ---- mapping ---- */
 
 /* One call; what is shown there is one mapping, or joins its neighbours. */
-static int map_with(rewire_area *area, uint64_t at, uint64_t page, uint64_t count, int prot)
+static int map_with(xac_rewire_area *area, uint64_t at, uint64_t page, uint64_t count, int prot)
 {
         const int64_t before = (int64_t)edges(area, at, count);
         int err = wire_run(place(area, at), bytes_of(area, count), prot, area->map_flags, area->memory->fd,
@@ -145,23 +145,23 @@ static int map_with(rewire_area *area, uint64_t at, uint64_t page, uint64_t coun
         return 0;
 }
 
-static int map_one(rewire_area *area, uint64_t at, uint64_t page, uint64_t count)
+static int map_one(xac_rewire_area *area, uint64_t at, uint64_t page, uint64_t count)
 {
         return map_with(area, at, page, count, area->map_prot);
 }
 
-int rewire_area_map(rewire_area *area, uint64_t at, uint64_t page, uint64_t count)
+int xac_rewire_area_map(xac_rewire_area *area, uint64_t at, uint64_t page, uint64_t count)
 {
-        if (!is_within(area->pages, at, count) || !is_within(rewire_pool_max_pages(area->pool), page, count))
+        if (!is_within(area->pages, at, count) || !is_within(xac_rewire_pool_max_pages(area->pool), page, count))
                 return -EINVAL;
         if (is_refused(2 - (int64_t)edges(area, at, count)))
                 return -EMLINK;
         return map_one(area, at, page, count);
 }
 
-int rewire_area_map_touched(rewire_area *area, uint64_t at, uint64_t page, uint64_t count)
+int xac_rewire_area_map_touched(xac_rewire_area *area, uint64_t at, uint64_t page, uint64_t count)
 {
-        if (!is_within(area->pages, at, count) || !is_within(rewire_pool_max_pages(area->pool), page, count) ||
+        if (!is_within(area->pages, at, count) || !is_within(xac_rewire_pool_max_pages(area->pool), page, count) ||
             area->map_flags & MAP_PRIVATE || !(area->map_prot & PROT_WRITE))
                 return -EINVAL;
         const int64_t before = (int64_t)edges(area, at, count);
@@ -192,9 +192,9 @@ static int64_t edges_of_list(const uint64_t *pages, uint64_t count)
         return n;
 }
 
-int rewire_area_map_each(rewire_area *area, uint64_t at, const uint64_t *pages, uint64_t count)
+int xac_rewire_area_map_each(xac_rewire_area *area, uint64_t at, const uint64_t *pages, uint64_t count)
 {
-        const uint64_t max_pages = rewire_pool_max_pages(area->pool);
+        const uint64_t max_pages = xac_rewire_pool_max_pages(area->pool);
         if (!is_within(area->pages, at, count))
                 return -EINVAL;
         for (uint64_t i = 0; i < count; i++)
@@ -212,7 +212,7 @@ int rewire_area_map_each(rewire_area *area, uint64_t at, const uint64_t *pages, 
         return 0;
 }
 
-int rewire_area_unmap(rewire_area *area, uint64_t at, uint64_t count)
+int xac_rewire_area_unmap(xac_rewire_area *area, uint64_t at, uint64_t count)
 {
         if (!is_within(area->pages, at, count))
                 return -EINVAL;
@@ -222,13 +222,13 @@ int rewire_area_unmap(rewire_area *area, uint64_t at, uint64_t count)
         int err = wire_nothing(place(area, at), bytes_of(area, count));
         if (err)
                 return err;
-        note(area, at, count, REWIRE_NONE, PROT_NONE);
+        note(area, at, count, XAC_REWIRE_NONE, PROT_NONE);
         count_mappings(area, (int64_t)edges(area, at, count) - before);
         return 0;
 }
 
 /* A run of places that show neighbours, or nothing, as one mapping. */
-static uint64_t run_at(const rewire_area *area, uint64_t at, uint64_t count)
+static uint64_t run_at(const xac_rewire_area *area, uint64_t at, uint64_t count)
 {
         uint64_t run = 1;
         while (run < count && joins(area, at + run - 1, at + run))
@@ -236,7 +236,7 @@ static uint64_t run_at(const rewire_area *area, uint64_t at, uint64_t count)
         return run;
 }
 
-int rewire_area_protect(rewire_area *area, uint64_t at, uint64_t count, int prot)
+int xac_rewire_area_protect(xac_rewire_area *area, uint64_t at, uint64_t count, int prot)
 {
         if (!is_within(area->pages, at, count) || prot & ~(PROT_READ | PROT_WRITE))
                 return -EINVAL;
@@ -257,7 +257,7 @@ int rewire_area_protect(rewire_area *area, uint64_t at, uint64_t count, int prot
 
 #ifdef MADV_POPULATE_WRITE
 /* To read is enough where nothing is copied on a write: the kernel does several pages at once then. 0: neither. */
-static int populate_advice(const rewire_area *area, uint64_t at)
+static int populate_advice(const xac_rewire_area *area, uint64_t at)
 {
         if (area->shows[at] == NOTHING || area->prot[at] == PROT_NONE)
                 return 0;
@@ -266,7 +266,7 @@ static int populate_advice(const rewire_area *area, uint64_t at)
 #endif
 
 /* One call for all that want the same, of however many mappings. */
-int rewire_area_populate(rewire_area *area, uint64_t at, uint64_t count)
+int xac_rewire_area_populate(xac_rewire_area *area, uint64_t at, uint64_t count)
 {
         if (!is_within(area->pages, at, count))
                 return -EINVAL;
@@ -288,7 +288,7 @@ int rewire_area_populate(rewire_area *area, uint64_t at, uint64_t count)
 
 /* One mapping with its page tables. What was there shows the same as before, with empty page tables: so nothing is lost
  * if the next one fails, nor are the addresses to somebody else's mapping. */
-static int move_run(rewire_area *from, uint64_t at, rewire_area *to, uint64_t where, uint64_t run)
+static int move_run(xac_rewire_area *from, uint64_t at, xac_rewire_area *to, uint64_t where, uint64_t run)
 {
         const int64_t before = (int64_t)edges(to, where, run);
         int err = sys_move_keeping(place(from, at), bytes_of(from, run), place(to, where));
@@ -304,7 +304,7 @@ static bool do_overlap(uint64_t one, uint64_t other, uint64_t count)
         return one < other + count && other < one + count;
 }
 
-int rewire_area_move(rewire_area *from, uint64_t at, rewire_area *to, uint64_t where, uint64_t count)
+int xac_rewire_area_move(xac_rewire_area *from, uint64_t at, xac_rewire_area *to, uint64_t where, uint64_t count)
 {
         if (!is_within(from->pages, at, count) || !is_within(to->pages, where, count) || from->pool != to->pool ||
             (from == to && do_overlap(at, where, count)))
@@ -313,13 +313,13 @@ int rewire_area_move(rewire_area *from, uint64_t at, rewire_area *to, uint64_t w
                 return -EMLINK;
         for (uint64_t i = 0; i < count;) {
                 const uint64_t run = run_at(from, at + i, count - i);
-                int err = from->shows[at + i] == NOTHING ? rewire_area_unmap(to, where + i, run)
+                int err = from->shows[at + i] == NOTHING ? xac_rewire_area_unmap(to, where + i, run)
                                                          : move_run(from, at + i, to, where + i, run);
                 if (err)
                         return err;
                 i += run;
         }
-        return rewire_area_unmap(from, at, count);
+        return xac_rewire_area_unmap(from, at, count);
 }
 
 /* ---- swapping ---- */
@@ -331,19 +331,19 @@ struct run {
         uint8_t prot;
 };
 
-static struct run run_from(const rewire_area *area, uint64_t at, uint64_t count)
+static struct run run_from(const xac_rewire_area *area, uint64_t at, uint64_t count)
 {
         return (struct run){ at, count, area->shows[at], area->prot[at] };
 }
 
 /* What a run shows, at another place. */
-static int show_run(rewire_area *area, uint64_t at, const struct run *run)
+static int show_run(xac_rewire_area *area, uint64_t at, const struct run *run)
 {
-        return run->shows == NOTHING ? rewire_area_unmap(area, at, run->count)
+        return run->shows == NOTHING ? xac_rewire_area_unmap(area, at, run->count)
                                      : map_with(area, at, run->shows - 1, run->count, run->prot);
 }
 
-static int swap_shared(rewire_area *area, const struct run *one, const struct run *other)
+static int swap_shared(xac_rewire_area *area, const struct run *one, const struct run *other)
 {
         int err = show_run(area, one->at, other);
         if (err)
@@ -355,10 +355,10 @@ static int swap_shared(rewire_area *area, const struct run *one, const struct ru
 }
 
 /* From addresses of the area, or beside it, to some of the area, with what was written there. */
-static int carry(rewire_area *area, char *from, const struct run *run, uint64_t to)
+static int carry(xac_rewire_area *area, char *from, const struct run *run, uint64_t to)
 {
         if (run->shows == NOTHING)
-                return rewire_area_unmap(area, to, run->count);
+                return xac_rewire_area_unmap(area, to, run->count);
         const int64_t before = (int64_t)edges(area, to, run->count);
         int err = sys_move_keeping(from, bytes_of(area, run->count), place(area, to));
         if (err)
@@ -369,7 +369,7 @@ static int carry(rewire_area *area, char *from, const struct run *run, uint64_t 
 }
 
 /* What was written to one is nowhere else: it goes along, by way of addresses that nobody uses. */
-static int swap_private(rewire_area *area, const struct run *one, const struct run *other)
+static int swap_private(xac_rewire_area *area, const struct run *one, const struct run *other)
 {
         const size_t byte_len = bytes_of(area, one->count);
         void *spare;
@@ -393,7 +393,7 @@ out:
         return err;
 }
 
-static int swap_run(rewire_area *area, uint64_t at, uint64_t with, uint64_t count)
+static int swap_run(xac_rewire_area *area, uint64_t at, uint64_t with, uint64_t count)
 {
         const struct run one = run_from(area, at, count), other = run_from(area, with, count);
         if (one.shows == NOTHING && other.shows == NOTHING)
@@ -406,7 +406,7 @@ enum { SWAP_MAPPINGS = 6 };
 
 /* Run by run, so that what is in pieces is nowhere twice. What neighbours in the file may be two mappings of the
  * kernel's where it was written to: such a run goes page by page (-EFAULT). */
-int rewire_area_swap(rewire_area *area, uint64_t at, uint64_t with, uint64_t count)
+int xac_rewire_area_swap(xac_rewire_area *area, uint64_t at, uint64_t with, uint64_t count)
 {
         if (!is_within(area->pages, at, count) || !is_within(area->pages, with, count) || do_overlap(at, with, count))
                 return -EINVAL;
@@ -427,12 +427,12 @@ int rewire_area_swap(rewire_area *area, uint64_t at, uint64_t with, uint64_t cou
 
 /* ---- questions ---- */
 
-uint64_t rewire_area_page(const rewire_area *area, uint64_t at)
+uint64_t xac_rewire_area_page(const xac_rewire_area *area, uint64_t at)
 {
-        return at < area->pages && area->shows[at] != NOTHING ? area->shows[at] - 1 : REWIRE_NONE;
+        return at < area->pages && area->shows[at] != NOTHING ? area->shows[at] - 1 : XAC_REWIRE_NONE;
 }
 
-uint64_t rewire_area_mappings(const rewire_area *area)
+uint64_t xac_rewire_area_mappings(const xac_rewire_area *area)
 {
         return area->mappings;
 }

@@ -11,7 +11,7 @@
 enum { SMALL_SHIFT = 12, WORD_BITS = 64, AHEAD_BYTES = 2 << 20 };
 
 /* A page is taken or free, and has memory (is ready) or has none: two bits. A page that is taken is ready. */
-struct rewire_pool {
+struct xac_rewire_pool {
         struct memory memory;
         pthread_mutex_t mutex;
         uint64_t *taken; /* [mutex] like all that follows */
@@ -40,14 +40,14 @@ static void set(uint64_t *bits, uint64_t first, uint64_t count, bool value)
 }
 
 /* Free pages, those that have memory or all, of the 64 from a multiple of 64 on. */
-static uint64_t free_word(const rewire_pool *pool, uint64_t page, bool is_ready)
+static uint64_t free_word(const xac_rewire_pool *pool, uint64_t page, bool is_ready)
 {
         const uint64_t taken = pool->taken[page / WORD_BITS];
         return is_ready ? pool->ready[page / WORD_BITS] & ~taken : ~taken;
 }
 
 /* The first page from `from` on that is free (or is not, if !is_free), or max_pages. */
-static uint64_t next_page(const rewire_pool *pool, uint64_t from, bool is_ready, bool is_free)
+static uint64_t next_page(const xac_rewire_pool *pool, uint64_t from, bool is_ready, bool is_free)
 {
         for (uint64_t page = from; page < pool->max_pages; page = page / WORD_BITS * WORD_BITS + WORD_BITS) {
                 const uint64_t word = free_word(pool, page, is_ready);
@@ -61,7 +61,7 @@ static uint64_t next_page(const rewire_pool *pool, uint64_t from, bool is_ready,
 }
 
 /* The first run of so many free pages, or max_pages. *hint: no page before it is one. */
-static uint64_t find_run(const rewire_pool *pool, uint64_t count, bool is_ready, uint64_t *hint)
+static uint64_t find_run(const xac_rewire_pool *pool, uint64_t count, bool is_ready, uint64_t *hint)
 {
         *hint = next_page(pool, *hint, is_ready, true);
         for (uint64_t first = *hint; first < pool->max_pages;) {
@@ -76,7 +76,7 @@ static uint64_t find_run(const rewire_pool *pool, uint64_t count, bool is_ready,
 /* ---- memory ---- */
 
 /* Each 2 MiB by itself; what is less at either end, of small pages. */
-static int prepare_huge(rewire_pool *pool, uint64_t first, uint64_t count)
+static int prepare_huge(xac_rewire_pool *pool, uint64_t first, uint64_t count)
 {
         const uint64_t in_huge = HUGE_BYTES >> pool->memory.page_shift;
         const uint64_t end = first + count;
@@ -95,7 +95,7 @@ static int prepare_huge(rewire_pool *pool, uint64_t first, uint64_t count)
         return err;
 }
 
-static int prepare(rewire_pool *pool, uint64_t first, uint64_t count)
+static int prepare(xac_rewire_pool *pool, uint64_t first, uint64_t count)
 {
         const bool may_be_huge = pool->memory.page_shift == HUGE_SHIFT || pool->collapse;
         int err = may_be_huge ? prepare_huge(pool, first, count) : memory_prepare(&pool->memory, first, count);
@@ -108,7 +108,7 @@ static int prepare(rewire_pool *pool, uint64_t first, uint64_t count)
 }
 
 /* Those in the range that have none. */
-static int prepare_missing(rewire_pool *pool, uint64_t first, uint64_t count)
+static int prepare_missing(xac_rewire_pool *pool, uint64_t first, uint64_t count)
 {
         const uint64_t end = first + count;
         for (uint64_t page = first; page < end;) {
@@ -124,7 +124,7 @@ static int prepare_missing(rewire_pool *pool, uint64_t first, uint64_t count)
 }
 
 /* More at once than are asked for, where those behind are free too: that costs less. Without, if there is no memory. */
-static int prepare_ahead(rewire_pool *pool, uint64_t first, uint64_t count)
+static int prepare_ahead(xac_rewire_pool *pool, uint64_t first, uint64_t count)
 {
         uint64_t end = next_page(pool, first, false, false);
         if (end - first > count && end - first > pool->ahead)
@@ -136,14 +136,25 @@ static int prepare_ahead(rewire_pool *pool, uint64_t first, uint64_t count)
 
 /* ---- calls ---- */
 
-static int choose(const rewire_pool_options *options, rewire_pool *pool, uint32_t *page_shift)
+/* What a program sets that was built for a later version. */
+static bool is_any_reserved_set(const xac_rewire_pool_options *options)
+{
+        uint64_t any = 0;
+        for (size_t i = 0; i < sizeof(options->reserved) / sizeof(options->reserved[0]); i++)
+                any |= options->reserved[i];
+        return any != 0;
+}
+
+static int choose(const xac_rewire_pool_options *options, xac_rewire_pool *pool, uint32_t *page_shift)
 {
         const size_t page_bytes = options && options->page_bytes ? options->page_bytes : (size_t)1 << SMALL_SHIFT;
         uint64_t max_bytes = options && options->max_bytes ? options->max_bytes : sys_memory_bytes();
         uint64_t ahead_bytes = options && options->ahead_bytes ? options->ahead_bytes : AHEAD_BYTES;
-        if (page_bytes != (size_t)1 << SMALL_SHIFT && page_bytes != REWIRE_HUGE_BYTES)
+        if (options && is_any_reserved_set(options))
                 return -EINVAL;
-        *page_shift = page_bytes == REWIRE_HUGE_BYTES ? HUGE_SHIFT : SMALL_SHIFT;
+        if (page_bytes != (size_t)1 << SMALL_SHIFT && page_bytes != XAC_REWIRE_HUGE_BYTES)
+                return -EINVAL;
+        *page_shift = page_bytes == XAC_REWIRE_HUGE_BYTES ? HUGE_SHIFT : SMALL_SHIFT;
         pool->max_pages = max_bytes / page_bytes + !!(max_bytes % page_bytes);
         pool->ahead = ahead_bytes / page_bytes ? ahead_bytes / page_bytes : 1;
         pool->collapse = options && options->collapse;
@@ -157,10 +168,10 @@ static int open_memory(struct memory *memory, uint64_t byte_len, uint32_t page_s
         return memory_open(memory, "rewire-pool", byte_len, page_shift);
 }
 
-int rewire_pool_create(const rewire_pool_options *options, rewire_pool **pool)
+int xac_rewire_pool_create(const xac_rewire_pool_options *options, xac_rewire_pool **pool)
 {
         uint32_t page_shift;
-        rewire_pool *self = calloc(1, sizeof(*self));
+        xac_rewire_pool *self = calloc(1, sizeof(*self));
         if (!self)
                 return -ENOMEM;
         int err = choose(options, self, &page_shift);
@@ -185,7 +196,7 @@ fail:
         return err;
 }
 
-int rewire_pool_destroy(rewire_pool *pool)
+int xac_rewire_pool_destroy(xac_rewire_pool *pool)
 {
         if (!pool)
                 return 0;
@@ -199,7 +210,7 @@ int rewire_pool_destroy(rewire_pool *pool)
         return 0;
 }
 
-static int take_locked(rewire_pool *pool, uint64_t count, uint64_t *first)
+static int take_locked(xac_rewire_pool *pool, uint64_t count, uint64_t *first)
 {
         *first = find_run(pool, count, true, &pool->first_spare);
         if (*first == pool->max_pages) {
@@ -215,7 +226,7 @@ static int take_locked(rewire_pool *pool, uint64_t count, uint64_t *first)
         return 0;
 }
 
-int rewire_pool_take(rewire_pool *pool, uint64_t count, uint64_t *first)
+int xac_rewire_pool_take(xac_rewire_pool *pool, uint64_t count, uint64_t *first)
 {
         if (!count)
                 return -EINVAL;
@@ -225,7 +236,7 @@ int rewire_pool_take(rewire_pool *pool, uint64_t count, uint64_t *first)
         return err;
 }
 
-static int give_locked(rewire_pool *pool, uint64_t first, uint64_t count)
+static int give_locked(xac_rewire_pool *pool, uint64_t first, uint64_t count)
 {
         for (uint64_t page = first; page < first + count; page++)
                 if (!is_set(pool->taken, page))
@@ -237,7 +248,7 @@ static int give_locked(rewire_pool *pool, uint64_t first, uint64_t count)
         return 0;
 }
 
-int rewire_pool_give(rewire_pool *pool, uint64_t first, uint64_t count)
+int xac_rewire_pool_give(xac_rewire_pool *pool, uint64_t first, uint64_t count)
 {
         if (first >= pool->max_pages || count > pool->max_pages - first)
                 return -EINVAL;
@@ -248,7 +259,7 @@ int rewire_pool_give(rewire_pool *pool, uint64_t first, uint64_t count)
 }
 
 /* Free pages without memory get some, from the first on. */
-static int grow_locked(rewire_pool *pool, uint64_t count)
+static int grow_locked(xac_rewire_pool *pool, uint64_t count)
 {
         for (uint64_t page = pool->first_free; count;) {
                 page = next_page(pool, page, false, true);
@@ -270,7 +281,7 @@ static int grow_locked(rewire_pool *pool, uint64_t count)
         return 0;
 }
 
-int rewire_pool_grow(rewire_pool *pool, uint64_t count)
+int xac_rewire_pool_grow(xac_rewire_pool *pool, uint64_t count)
 {
         pthread_mutex_lock(&pool->mutex);
         int err = grow_locked(pool, count);
@@ -278,7 +289,7 @@ int rewire_pool_grow(rewire_pool *pool, uint64_t count)
         return err;
 }
 
-static int release(rewire_pool *pool, uint64_t first, uint64_t count)
+static int release(xac_rewire_pool *pool, uint64_t first, uint64_t count)
 {
         int err = memory_release(&pool->memory, first, count);
         if (err)
@@ -291,7 +302,7 @@ static int release(rewire_pool *pool, uint64_t first, uint64_t count)
 }
 
 /* The first ones stay. */
-static int shrink_locked(rewire_pool *pool, uint64_t keep)
+static int shrink_locked(xac_rewire_pool *pool, uint64_t keep)
 {
         for (uint64_t page = 0; (page = next_page(pool, page, true, true)) < pool->max_pages;) {
                 uint64_t end = next_page(pool, page, true, false);
@@ -306,7 +317,7 @@ static int shrink_locked(rewire_pool *pool, uint64_t keep)
         return 0;
 }
 
-int rewire_pool_shrink(rewire_pool *pool, uint64_t keep)
+int xac_rewire_pool_shrink(xac_rewire_pool *pool, uint64_t keep)
 {
         pthread_mutex_lock(&pool->mutex);
         int err = shrink_locked(pool, keep);
@@ -314,19 +325,19 @@ int rewire_pool_shrink(rewire_pool *pool, uint64_t keep)
         return err;
 }
 
-void *rewire_pool_page(const rewire_pool *pool, uint64_t page)
+void *xac_rewire_pool_page(const xac_rewire_pool *pool, uint64_t page)
 {
         return memory_bytes(&pool->memory, page);
 }
 
-void rewire_pool_stat(rewire_pool *pool, rewire_pool_stats *stats)
+void xac_rewire_pool_stat(xac_rewire_pool *pool, xac_rewire_pool_stats *stats)
 {
         pthread_mutex_lock(&pool->mutex);
-        *stats = (rewire_pool_stats){
+        *stats = (xac_rewire_pool_stats){
                 .page_bytes = (size_t)1 << pool->memory.page_shift,
-                .backing = pool->memory.is_hugetlb ? REWIRE_HUGETLB
-                           : pool->huge_count      ? REWIRE_HUGE
-                                                   : REWIRE_SMALL,
+                .backing = pool->memory.is_hugetlb ? XAC_REWIRE_HUGETLB
+                           : pool->huge_count      ? XAC_REWIRE_HUGE
+                                                   : XAC_REWIRE_SMALL,
                 .pages = pool->ready_count,
                 .taken_pages = pool->taken_count,
                 .huge_pages = pool->huge_count,
@@ -338,17 +349,17 @@ void rewire_pool_stat(rewire_pool *pool, rewire_pool_stats *stats)
 
 /* ---- for areas ---- */
 
-const struct memory *rewire_pool_memory(const rewire_pool *pool)
+const struct memory *xac_rewire_pool_memory(const xac_rewire_pool *pool)
 {
         return &pool->memory;
 }
 
-uint64_t rewire_pool_max_pages(const rewire_pool *pool)
+uint64_t xac_rewire_pool_max_pages(const xac_rewire_pool *pool)
 {
         return pool->max_pages;
 }
 
-void rewire_pool_count_area(rewire_pool *pool, int more)
+void xac_rewire_pool_count_area(xac_rewire_pool *pool, int more)
 {
         pthread_mutex_lock(&pool->mutex);
         pool->areas += (uint64_t)(int64_t)more;

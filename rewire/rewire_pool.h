@@ -8,9 +8,9 @@
 
 #include "rewire/memory.h"
 
-const struct memory *rewire_pool_memory(const rewire_pool *pool);
-uint64_t rewire_pool_max_pages(const rewire_pool *pool);
+const struct memory *xac_rewire_pool_memory(const xac_rewire_pool *pool);
+uint64_t xac_rewire_pool_max_pages(const xac_rewire_pool *pool);
 /* An area more, or less. */
-void rewire_pool_count_area(rewire_pool *pool, int more);
+void xac_rewire_pool_count_area(xac_rewire_pool *pool, int more);
 
 #endif

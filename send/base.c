@@ -148,7 +148,7 @@ bool base_find(struct base *base, uint64_t page_no, size_t from, size_t *index)
 
 /* ---- changes ---- */
 
-static bool add(struct changes *changes, const bptree_record *record, bool is_gone, size_t max_bytes)
+static bool add(struct changes *changes, const xac_tree_record *record, bool is_gone, size_t max_bytes)
 {
         if (changes->count == changes->room) {
                 const size_t room = changes->room ? 2 * changes->room : ROOM_MIN;
@@ -163,7 +163,7 @@ static bool add(struct changes *changes, const bptree_record *record, bool is_go
         return changes->byte_len + changes->count * sizeof(struct send_lengths) <= max_bytes;
 }
 
-static int compare_keys(const bptree_record *one, const bptree_record *other)
+static int compare_keys(const xac_tree_record *one, const xac_tree_record *other)
 {
         const size_t len = one->key_len < other->key_len ? one->key_len : other->key_len;
         const int order = len ? memcmp(one->key, other->key, len) : 0;
@@ -171,14 +171,14 @@ static int compare_keys(const bptree_record *one, const bptree_record *other)
 }
 
 /* One step of a merge. False: no room, or a value in overflow pages. */
-static bool add_difference(struct changes *changes, const bptree_leaf *before, uint32_t *i, const bptree_leaf *now,
+static bool add_difference(struct changes *changes, const xac_tree_leaf *before, uint32_t *i, const xac_tree_leaf *now,
                            uint32_t *j, size_t max_bytes)
 {
-        bptree_record old = { .key = NULL }, new = { .key = NULL };
+        xac_tree_record old = { .key = NULL }, new = { .key = NULL };
         if (*i < before->count)
-                bptree_leaf_record(before, *i, &old);
+                xac_tree_leaf_record(before, *i, &old);
         if (*j < now->count)
-                bptree_leaf_record(now, *j, &new);
+                xac_tree_leaf_record(now, *j, &new);
         const int order = *i == before->count ? 1 : *j == now->count ? -1 : compare_keys(&old, &new);
         *i += order <= 0;
         *j += order >= 0;
@@ -189,12 +189,12 @@ static bool add_difference(struct changes *changes, const bptree_leaf *before, u
         return add(changes, &new, false, max_bytes);
 }
 
-bool changes_find(struct changes *changes, const bptree_leaf *before, const bptree_leaf *now, size_t max_bytes)
+bool changes_find(struct changes *changes, const xac_tree_leaf *before, const xac_tree_leaf *now, size_t max_bytes)
 {
         uint32_t i = 0, j = 0;
         changes->count = changes->byte_len = 0;
         for (;;) {
-                const uint32_t common = bptree_leaf_common(before, i, now, j);
+                const uint32_t common = xac_tree_leaf_common(before, i, now, j);
                 i += common;
                 j += common;
                 if (i == before->count && j == now->count)

@@ -63,7 +63,7 @@ bool base_find(struct base *base, uint64_t page_no, size_t from, size_t *index);
 /* ---- what has changed in a leaf ---- */
 
 struct change {
-        bptree_record record;
+        xac_tree_record record;
         bool is_gone;
 };
 
@@ -75,7 +75,7 @@ struct changes {
 
 /* What makes one leaf, in which no value lies in overflow pages, of the other. False: it is more than max_bytes with
  * their lengths, the other one has such a value, or there is no memory. */
-bool changes_find(struct changes *changes, const bptree_leaf *before, const bptree_leaf *now, size_t max_bytes);
+bool changes_find(struct changes *changes, const xac_tree_leaf *before, const xac_tree_leaf *now, size_t max_bytes);
 void changes_free(struct changes *changes);
 
 #endif

@@ -16,6 +16,7 @@
 #include <xac/send.h>
 
 #include "send/outlet.h"
+#include "send/reserved.h"
 
 enum { COPY, SHOW, LEND, WAYS };
 
@@ -217,9 +218,11 @@ static void conclude(struct trial *trial, xac_send_options *options)
 
 int xac_send_calibrate(int socket, uint32_t milliseconds, xac_send_options *options)
 {
-        struct trial *trial = options ? calloc(1, sizeof(*trial)) : NULL;
+        if (!options || send_options_have_more(options))
+                return -EINVAL;
+        struct trial *trial = calloc(1, sizeof(*trial));
         if (!trial)
-                return options ? -ENOMEM : -EINVAL;
+                return -ENOMEM;
         trial->slice_ns = (uint64_t)milliseconds * 1000000 / ((uint64_t)SIZES * WAYS * ROUNDS);
         trial->memory = mmap(NULL, MEMORY, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
         int err = trial->memory == MAP_FAILED ? -ENOMEM : outlet_open(&trial->outlet, socket, false, &trial->stats);

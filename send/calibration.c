@@ -21,6 +21,7 @@
 #include <xac/send.h>
 
 #include "base/low_descriptors.h"
+#include "send/reserved.h"
 
 enum { LINE = 128, KIND = 16, NUMBER = 16, LINES_MAX = 16 };
 
@@ -158,7 +159,7 @@ int xac_send_options_read(const char *path, int socket, xac_send_options *option
         struct line lines[LINES_MAX];
         unsigned count = LINES_MAX;
         const char *kind = "";
-        int err = path && options ? kind_of(socket, &kind) : -EINVAL;
+        int err = path && options && !send_options_have_more(options) ? kind_of(socket, &kind) : -EINVAL;
         err = err ? err : read_lines(path, lines, &count);
         const struct line *line = err ? NULL : line_of(lines, count, kind);
         if (line) {
@@ -173,8 +174,9 @@ int xac_send_options_write(const char *path, int socket, const xac_send_options 
         struct line lines[LINES_MAX + 1];
         unsigned count = LINES_MAX;
         const char *kind = "";
-        int err =
-                path && options && options->gather_bytes && options->zerocopy_bytes ? kind_of(socket, &kind) : -EINVAL;
+        if (!path || !options || !options->gather_bytes || !options->zerocopy_bytes || send_options_have_more(options))
+                return -EINVAL;
+        int err = kind_of(socket, &kind);
         if (err)
                 return err;
         err = read_lines(path, lines, &count);

@@ -18,11 +18,11 @@ int cells_grow(struct cells **cells, size_t byte_len)
 static bool may_be(const struct cells_rule *rule, uint32_t key_len, uint32_t value_len)
 {
         const bool is_gone = value_len == SEND_GONE;
-        if (rule->key_bytes ? key_len != rule->key_bytes : key_len == 0 || key_len > BPTREE_KEY_MAX)
+        if (rule->key_bytes ? key_len != rule->key_bytes : key_len == 0 || key_len > XAC_TREE_KEY_MAX)
                 return false;
         if (is_gone)
                 return rule->may_be_gone;
-        return rule->key_bytes ? value_len == rule->value_bytes : value_len <= BPTREE_VALUE_MAX;
+        return rule->key_bytes ? value_len == rule->value_bytes : value_len <= XAC_TREE_VALUE_MAX;
 }
 
 /* Where the next record is. The sum cannot overflow: 2^32 of them have less than 2^63 bytes. */

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <xac/bptree.h>
+#include <xac/tree.h>
 
 #include "send/key.h"
 
@@ -63,7 +63,7 @@ static inline bool cells_is_gone(const struct cells *cells, uint32_t i)
         return cells->table[i] >> CELLS_GONE_SHIFT & 1;
 }
 
-static inline void cells_record(const struct cells *cells, uint32_t i, bptree_record *record)
+static inline void cells_record(const struct cells *cells, uint32_t i, xac_tree_record *record)
 {
         const struct key key = cells_key(cells, i);
         record->key = key.bytes;

@@ -31,6 +31,7 @@ libxacsend_core_la_SOURCES = \
         %D%/range_frame.c \
         %D%/range_receive.c \
         %D%/range_take.c \
+        %D%/reserved.h \
         %D%/response.c \
         %D%/response.h \
         %D%/response_pages.c \

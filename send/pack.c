@@ -78,12 +78,12 @@ static size_t room_for(const struct packer *packer, size_t byte_len)
 
 /* ---- places ---- */
 
-bool pack_find(const struct plan *plan, struct pack_place *place, bptree_record *record)
+bool pack_find(const struct plan *plan, struct pack_place *place, xac_tree_record *record)
 {
         for (; place->leaf < plan->count; place->leaf++, place->index = 0) {
-                const bptree_leaf_view *view = &plan->leaves[place->leaf];
+                const xac_tree_leaf_view *view = &plan->leaves[place->leaf];
                 if (view->first + place->index < view->end) {
-                        bptree_leaf_record(&view->leaf, view->first + place->index, record);
+                        xac_tree_leaf_record(&view->leaf, view->first + place->index, record);
                         return true;
                 }
         }
@@ -94,12 +94,12 @@ bool pack_find(const struct plan *plan, struct pack_place *place, bptree_record 
 
 static int pack_runs(struct packer *packer, struct batch *batch, const struct plan *plan, struct pack_place *place)
 {
-        bptree_record first;
+        xac_tree_record first;
         struct frame frame;
         int err = 0;
         frame_open(&frame, batch, SEND_RECORDS);
         while (!err && batch_pieces_left(batch) && pack_find(plan, place, &first)) {
-                const bptree_leaf_view *view = &plan->leaves[place->leaf];
+                const xac_tree_leaf_view *view = &plan->leaves[place->leaf];
                 const uint32_t count = view->end - view->first;
                 const size_t byte_len = count * (first.key_len + first.value_len);
                 if (room_for(packer, byte_len) > batch_room_left(batch))
@@ -116,7 +116,7 @@ static int pack_runs(struct packer *packer, struct batch *batch, const struct pl
 /* ---- records of any size: a table first ---- */
 
 /* Key and value lie side by side. */
-static bool is_one_piece(const bptree_record *record)
+static bool is_one_piece(const xac_tree_record *record)
 {
         return (const char *)record->key + record->key_len == record->value || !record->value_len;
 }
@@ -129,7 +129,7 @@ static unsigned count_piece(const struct packer *packer, size_t byte_len, bool *
         return !was_behind_copy || !*is_behind_copy;
 }
 
-static unsigned count_pieces(const struct packer *packer, const bptree_record *record, bool *is_behind_copy)
+static unsigned count_pieces(const struct packer *packer, const xac_tree_record *record, bool *is_behind_copy)
 {
         if (is_one_piece(record))
                 return count_piece(packer, record->key_len + record->value_len, is_behind_copy);
@@ -138,7 +138,7 @@ static unsigned count_pieces(const struct packer *packer, const bptree_record *r
 }
 
 /* Room for key and value. */
-static size_t room_for_record(const struct packer *packer, const bptree_record *record)
+static size_t room_for_record(const struct packer *packer, const xac_tree_record *record)
 {
         if (is_one_piece(record))
                 return room_for(packer, record->key_len + record->value_len);
@@ -149,7 +149,7 @@ static size_t room_for_record(const struct packer *packer, const bptree_record *
 static uint32_t choose(const struct packer *packer, const struct batch *batch, const struct plan *plan,
                        struct pack_place place)
 {
-        bptree_record record;
+        xac_tree_record record;
         size_t room = FRAME;
         unsigned pieces = 2;
         bool is_behind_copy = true; /* the table */
@@ -166,12 +166,12 @@ static uint32_t choose(const struct packer *packer, const struct batch *batch, c
 static void fill_table(struct batch *batch, const struct plan *plan, struct pack_place place, uint32_t count)
 {
         char *table = batch_add(batch, (size_t)count * LENGTHS);
-        bptree_record record;
+        xac_tree_record record;
         for (uint32_t i = 0; i < count && pack_find(plan, &place, &record); i++, place.index++)
                 pack_lengths(table + (size_t)i * LENGTHS, record.key_len, record.value_len);
 }
 
-static int pack_record(struct packer *packer, struct batch *batch, const void *page, const bptree_record *record)
+static int pack_record(struct packer *packer, struct batch *batch, const void *page, const xac_tree_record *record)
 {
         if (is_one_piece(record))
                 return pack_bytes(packer, batch, page, record->key, record->key_len + record->value_len);
@@ -182,7 +182,7 @@ static int pack_record(struct packer *packer, struct batch *batch, const void *p
 static int pack_table(struct packer *packer, struct batch *batch, const struct plan *plan, struct pack_place *place,
                       uint32_t count)
 {
-        bptree_record record;
+        xac_tree_record record;
         struct frame frame;
         int err = 0;
         frame_open(&frame, batch, SEND_RECORDS);
@@ -199,7 +199,7 @@ static int pack_table(struct packer *packer, struct batch *batch, const struct p
 
 int pack_records(struct packer *packer, struct batch *batch, const struct plan *plan, struct pack_place *place)
 {
-        bptree_record record;
+        xac_tree_record record;
         int err = 0;
         uint32_t count;
         packer->lent = NULL;
@@ -216,29 +216,29 @@ int pack_records(struct packer *packer, struct batch *batch, const struct plan *
 
 size_t pack_large_room(const struct plan *plan, struct pack_place *place)
 {
-        bptree_record record;
+        xac_tree_record record;
         if (!pack_find(plan, place, &record) || record.value)
                 return 0;
         return FRAME + LENGTHS + record.key_len + record.value_len;
 }
 
-static int read_value(bptree *tree, const bptree_record *record, void *value)
+static int read_value(xac_tree *tree, const xac_tree_record *record, void *value)
 {
-        bptree_cursor *cursor;
+        xac_tree_cursor *cursor;
         size_t byte_len = 0;
-        int err = bptree_cursor_open(tree, &cursor);
+        int err = xac_tree_cursor_open(tree, &cursor);
         if (err)
                 return err;
-        err = bptree_cursor_seek(cursor, record->key, record->key_len, BPTREE_EQ);
+        err = xac_tree_cursor_seek(cursor, record->key, record->key_len, XAC_TREE_EQ);
         if (!err)
-                err = bptree_cursor_read(cursor, 0, value, record->value_len, &byte_len);
-        bptree_cursor_close(cursor);
+                err = xac_tree_cursor_read(cursor, 0, value, record->value_len, &byte_len);
+        xac_tree_cursor_close(cursor);
         return err || byte_len == record->value_len ? err : XAC_CORRUPT;
 }
 
 int pack_large(struct packer *packer, struct batch *batch, const struct plan *plan, struct pack_place *place)
 {
-        bptree_record record;
+        xac_tree_record record;
         struct frame frame;
         if (!pack_find(plan, place, &record))
                 return 0;

@@ -19,7 +19,7 @@
 struct packer {
         struct outlet *outlet;
         xac_snapshot *snapshot; /* NULL: given up; nothing can be shown then */
-        bptree *tree;
+        xac_tree *tree;
         size_t copy_below; /* smaller pieces are copied, others are shown; PACK_ALL: all are copied */
         bool is_zerocopy;  /* what is shown is lent */
         const void *lent;  /* the page that the last piece was of, */
@@ -63,6 +63,6 @@ int pack_records(struct packer *packer, struct batch *batch, const struct plan *
 size_t pack_large_room(const struct plan *plan, struct pack_place *place);
 int pack_large(struct packer *packer, struct batch *batch, const struct plan *plan, struct pack_place *place);
 /* Is there another record? Moves to its leaf. */
-bool pack_find(const struct plan *plan, struct pack_place *place, bptree_record *record);
+bool pack_find(const struct plan *plan, struct pack_place *place, xac_tree_record *record);
 
 #endif

@@ -13,7 +13,7 @@ static int make_room(struct plan *plan)
                 return 0;
         const size_t twice = plan->room ? 2 * plan->room : ROOM_MIN;
         const size_t room = twice < plan->max_leaves ? twice : plan->max_leaves;
-        bptree_leaf_view *leaves = realloc(plan->leaves, room * sizeof(*leaves));
+        xac_tree_leaf_view *leaves = realloc(plan->leaves, room * sizeof(*leaves));
         if (!leaves)
                 return -ENOMEM;
         plan->leaves = leaves;
@@ -22,10 +22,10 @@ static int make_room(struct plan *plan)
 }
 
 /* The least key behind a leaf's last one: the same with a zero byte more, or, of eight bytes, the next number. */
-static void note_next(struct plan *plan, const bptree_leaf *leaf)
+static void note_next(struct plan *plan, const xac_tree_leaf *leaf)
 {
-        bptree_record last;
-        bptree_leaf_record(leaf, leaf->count - 1, &last);
+        xac_tree_record last;
+        xac_tree_leaf_record(leaf, leaf->count - 1, &last);
         memcpy(plan->next, last.key, last.key_len);
         plan->next_len = last.key_len;
         plan->has_more = true;
@@ -40,11 +40,11 @@ static void note_next(struct plan *plan, const bptree_leaf *leaf)
 }
 
 /* Of the first `count` records of a leaf, how many there is room for in max_bytes. */
-static uint32_t within_bytes(struct plan *plan, const bptree_leaf_view *view, uint32_t count)
+static uint32_t within_bytes(struct plan *plan, const xac_tree_leaf_view *view, uint32_t count)
 {
-        bptree_record record;
+        xac_tree_record record;
         for (uint32_t i = 0; i < count; i++) {
-                bptree_leaf_record(&view->leaf, view->first + i, &record);
+                xac_tree_leaf_record(&view->leaf, view->first + i, &record);
                 const uint64_t bytes = plan->bytes + record.key_len + record.value_len;
                 if (bytes > plan->max_bytes && plan->records + i) {
                         plan->is_cut = true;
@@ -56,7 +56,7 @@ static uint32_t within_bytes(struct plan *plan, const bptree_leaf_view *view, ui
 }
 
 /* How many records of a leaf the limits leave. */
-static uint32_t within_limits(struct plan *plan, const bptree_leaf_view *view)
+static uint32_t within_limits(struct plan *plan, const xac_tree_leaf_view *view)
 {
         uint32_t count = view->end - view->first;
         if (plan->max_records && count > plan->max_records - plan->records) {
@@ -67,7 +67,7 @@ static uint32_t within_limits(struct plan *plan, const bptree_leaf_view *view)
 }
 
 /* The view without the record that the stretch before had; false: nothing is left. */
-static bool skip(struct plan *plan, bptree_leaf_view *leaf)
+static bool skip(struct plan *plan, xac_tree_leaf_view *leaf)
 {
         if (plan->skips_first && leaf->first < leaf->end) {
                 leaf->first++;
@@ -76,10 +76,10 @@ static bool skip(struct plan *plan, bptree_leaf_view *leaf)
         return leaf->first < leaf->end;
 }
 
-static int add(void *plan_, const bptree_leaf_view *view)
+static int add(void *plan_, const xac_tree_leaf_view *view)
 {
         struct plan *plan = plan_;
-        bptree_leaf_view leaf = *view;
+        xac_tree_leaf_view leaf = *view;
         if (!skip(plan, &leaf))
                 return 0;
         int err = make_room(plan);
@@ -100,7 +100,7 @@ static int plan_from(struct plan *plan, const void *from, size_t from_len)
 {
         plan->count = 0;
         plan->has_more = false;
-        int err = bptree_scan_leaves(plan->tree, from, from_len, plan->to, plan->to_len, add, plan);
+        int err = xac_tree_scan_leaves(plan->tree, from, from_len, plan->to, plan->to_len, add, plan);
         return err == ENOUGH ? 0 : err;
 }
 
@@ -113,9 +113,9 @@ int plan_begin(struct plan *plan, const void *from, size_t from_len)
 int plan_go_on(struct plan *plan)
 {
         unsigned char from[sizeof(plan->next)];
-        const size_t from_len = plan->next_len > BPTREE_KEY_MAX ? BPTREE_KEY_MAX : plan->next_len;
+        const size_t from_len = plan->next_len > XAC_TREE_KEY_MAX ? XAC_TREE_KEY_MAX : plan->next_len;
         memcpy(from, plan->next, from_len);
-        plan->skips_first = plan->next_len > BPTREE_KEY_MAX;
+        plan->skips_first = plan->next_len > XAC_TREE_KEY_MAX;
         return plan_from(plan, from, from_len);
 }
 

@@ -11,16 +11,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <xac/bptree.h>
+#include <xac/tree.h>
 
 struct plan {
-        bptree *tree;
+        xac_tree *tree;
         const void *to;
         size_t to_len;
         uint64_t max_records; /* of the whole range; 0: no limit */
         uint64_t max_bytes;   /* the same, of keys and values */
         size_t max_leaves;    /* of a stretch */
-        bptree_leaf_view *leaves;
+        xac_tree_leaf_view *leaves;
         size_t count, room;
         uint64_t records; /* in all stretches so far */
         uint64_t bytes;   /* of them, if there is a limit */
@@ -28,12 +28,12 @@ struct plan {
         bool skips_first; /* record of the stretch */
         bool is_cut;      /* a limit came first */
         size_t next_len;
-        unsigned char next[BPTREE_KEY_MAX + 1];
+        unsigned char next[XAC_TREE_KEY_MAX + 1];
 };
 
 enum { PLAN_LEAVES = 8192, PLAN_LEAVES_MIN = 16 };
 
-/* The first stretch; `from` NULL: from the first record. 0, -ENOMEM, errors of bptree_scan_leaves(). */
+/* The first stretch; `from` NULL: from the first record. 0, -ENOMEM, errors of xac_tree_scan_leaves(). */
 int plan_begin(struct plan *plan, const void *from, size_t from_len);
 /* The one after that, if has_more. */
 int plan_go_on(struct plan *plan);

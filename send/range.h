@@ -37,7 +37,7 @@ struct segments {
 enum incoming_state { INCOMING_HEADER, INCOMING_SMALL, INCOMING_PAGE, INCOMING_ROWS, INCOMING_CELLS };
 
 enum {
-        SMALL_BYTES = sizeof(struct send_begin) + 2 * BPTREE_KEY_MAX, /* BEGIN, END, ERROR */
+        SMALL_BYTES = sizeof(struct send_begin) + 2 * XAC_TREE_KEY_MAX, /* BEGIN, END, ERROR */
         GROW_MIN = 65536,
         EMPTY_PAGES_MAX = 16 /* of a response: a sender has no use for those that have no record of the range */
 };
@@ -70,7 +70,7 @@ struct incoming {
 /* What was asked for (xac_range_expect). */
 struct expected_key {
         size_t len;
-        unsigned char bytes[BPTREE_KEY_MAX];
+        unsigned char bytes[XAC_TREE_KEY_MAX];
 };
 
 struct expected {
@@ -103,7 +103,7 @@ struct xac_range {
         struct expected expected;
         uint64_t limit;        /* bytes of memory; 0: none */
         unsigned char *staged; /* range_receive.c */
-        unsigned char low[BPTREE_KEY_MAX], high[BPTREE_KEY_MAX];
+        unsigned char low[XAC_TREE_KEY_MAX], high[XAC_TREE_KEY_MAX];
 };
 
 /* ---- range.c ---- */

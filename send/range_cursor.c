@@ -112,7 +112,7 @@ int xac_range_seek(xac_range *range, const void *key, size_t key_len)
         return stand_at(range, segment_no, segment_find(&range->shape, &range->segments.at[segment_no], wanted));
 }
 
-int xac_range_record(const xac_range *range, bptree_record *record)
+int xac_range_record(const xac_range *range, xac_tree_record *record)
 {
         const struct place *place = &range->place;
         const struct segment_shape *shape = &range->shape;
@@ -120,8 +120,8 @@ int xac_range_record(const xac_range *range, bptree_record *record)
                 return -EINVAL;
         if (place->base) {
                 const unsigned char *row = place->base + place->i * shape->stride;
-                *record = (bptree_record){ row, SEND_FIXED_KEY_BYTES, row + SEND_FIXED_KEY_BYTES,
-                                           shape->options.value_bytes };
+                *record = (xac_tree_record){ row, SEND_FIXED_KEY_BYTES, row + SEND_FIXED_KEY_BYTES,
+                                             shape->options.value_bytes };
         } else {
                 segment_record(shape, &range->segments.at[place->segment], place->i, record);
         }

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "send/reserved.h"
+
 /* What was asked for bounds what is taken. */
 
 static void keep_key(struct expected_key *kept, const void *key, size_t len)
@@ -29,7 +31,8 @@ int xac_range_expect(xac_range *range, const xac_send_request *request)
                 return 0;
         }
         const size_t from_len = request->from ? request->from_len : 0, to_len = request->to ? request->to_len : 0;
-        if (!request->tree || from_len > BPTREE_KEY_MAX || to_len > BPTREE_KEY_MAX)
+        if (!request->tree || send_request_has_more(request) || from_len > XAC_TREE_KEY_MAX ||
+            to_len > XAC_TREE_KEY_MAX)
                 return -EINVAL;
         keep_key(&expected->from, request->from, from_len);
         keep_key(&expected->to, request->to, to_len);

@@ -13,7 +13,7 @@ static bool is_small(const struct send_frame *frame, size_t fixed_bytes, size_t 
         return !frame->count && frame->byte_len >= fixed_bytes && frame->byte_len <= fixed_bytes + more;
 }
 
-enum { CELL_BYTES_MAX = sizeof(struct send_lengths) + BPTREE_KEY_MAX + BPTREE_VALUE_MAX };
+enum { CELL_BYTES_MAX = sizeof(struct send_lengths) + XAC_TREE_KEY_MAX + XAC_TREE_VALUE_MAX };
 
 /* Each has a table's entry and a byte of a key at least. */
 static bool may_be_cells(const struct send_frame *frame)
@@ -42,7 +42,7 @@ static bool may_be(const struct xac_range *range, const struct send_frame *frame
         const struct incoming *incoming = &range->incoming;
         switch (frame->kind) {
         case SEND_BEGIN:
-                return !incoming->has_begun && is_small(frame, sizeof(struct send_begin), 2UL * BPTREE_KEY_MAX);
+                return !incoming->has_begun && is_small(frame, sizeof(struct send_begin), 2UL * XAC_TREE_KEY_MAX);
         case SEND_ERROR:
                 return is_small(frame, SEND_ERROR_BYTES, SEND_MESSAGE_MAX);
         case SEND_END:
@@ -150,7 +150,7 @@ int range_end_page(struct xac_range *range)
 int range_judge_cells(struct xac_range *range)
 {
         struct incoming *incoming = &range->incoming;
-        const bptree_options *options = &range->shape.options;
+        const xac_tree_options *options = &range->shape.options;
         const struct cells_rule records = { 0 }, changes = { options->key_bytes, options->value_bytes, true };
         incoming->cells->count = incoming->frame.count;
         incoming->cells->byte_len = incoming->frame.byte_len;
@@ -252,13 +252,13 @@ static int end_delta(struct xac_range *range)
 static bool is_tree(const struct send_begin *begin)
 {
         if (begin->key_bytes)
-                return begin->key_bytes == SEND_FIXED_KEY_BYTES && begin->value_bytes <= BPTREE_FIXED_VALUE_MAX;
+                return begin->key_bytes == SEND_FIXED_KEY_BYTES && begin->value_bytes <= XAC_TREE_FIXED_VALUE_MAX;
         return !begin->value_bytes;
 }
 
 static bool is_bound(const struct send_begin *begin, uint32_t len)
 {
-        return begin->key_bytes ? !len || len == begin->key_bytes : len <= BPTREE_KEY_MAX;
+        return begin->key_bytes ? !len || len == begin->key_bytes : len <= XAC_TREE_KEY_MAX;
 }
 
 static bool is_sound(const struct send_begin *begin, uint64_t byte_len)

@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "send/reserved.h"
 #include "send/response_pages.h"
 
 enum {
         FRAME = sizeof(struct send_frame),
-        BEGIN_ROOM = FRAME + sizeof(struct send_begin) + BPTREE_KEY_MAX + BPTREE_KEY_MAX,
+        BEGIN_ROOM = FRAME + sizeof(struct send_begin) + XAC_TREE_KEY_MAX + XAC_TREE_KEY_MAX,
         END_ROOM = FRAME + sizeof(struct send_end),
         PLAN_PART = 4
 };
@@ -51,11 +52,11 @@ static void free_request(xac_send_request *request)
 /* A key of length 0 bounds nothing. */
 static int check_request(const xac_send_request *request)
 {
-        if (!request->file || (unsigned)request->way > XAC_SEND_PAGES)
+        if (!request->file || request->way > XAC_SEND_PAGES || send_request_has_more(request))
                 return -EINVAL;
         if ((request->from && !request->from_len) || (request->to && !request->to_len))
                 return -EINVAL;
-        if (request->from_len > BPTREE_KEY_MAX || request->to_len > BPTREE_KEY_MAX)
+        if (request->from_len > XAC_TREE_KEY_MAX || request->to_len > XAC_TREE_KEY_MAX)
                 return -EINVAL;
         if (request->tree && request->way == XAC_SEND_PAGES && (request->max_records || request->max_bytes))
                 return -EINVAL;
@@ -67,7 +68,7 @@ static int check_request(const xac_send_request *request)
 /* A quarter of the memory; bases have the rest (response_pages.c). */
 static size_t max_leaves(uint64_t memory)
 {
-        const uint64_t leaves = memory / PLAN_PART / sizeof(bptree_leaf_view);
+        const uint64_t leaves = memory / PLAN_PART / sizeof(xac_tree_leaf_view);
         if (leaves < PLAN_LEAVES_MIN)
                 return PLAN_LEAVES_MIN;
         return leaves < PLAN_LEAVES ? (size_t)leaves : PLAN_LEAVES;
@@ -219,7 +220,7 @@ struct batch *response_error(struct outlet *outlet, int error, const char *messa
 
 static bool is_at_end_of_stretch(struct response *response)
 {
-        bptree_record record;
+        xac_tree_record record;
         return !pack_find(&response->plan, &response->place, &record);
 }
 

@@ -60,18 +60,18 @@ static struct frame *frame_of(struct writer *writer, enum send_kind kind)
 
 /* ---- one leaf ---- */
 
-static bool has_overflow(const bptree_leaf *leaf)
+static bool has_overflow(const xac_tree_leaf *leaf)
 {
-        bptree_record record;
+        xac_tree_record record;
         for (uint32_t i = 0; i < leaf->count && !leaf->options.key_bytes; i++) {
-                bptree_leaf_record(leaf, i, &record);
+                xac_tree_leaf_record(leaf, i, &record);
                 if (!record.value)
                         return true;
         }
         return false;
 }
 
-static int put_page(struct writer *writer, const bptree_leaf *leaf)
+static int put_page(struct writer *writer, const xac_tree_leaf *leaf)
 {
         struct frame *frame = frame_of(writer, SEND_PAGES);
         frame->count++;
@@ -115,11 +115,11 @@ static void put_keep(struct writer *writer, struct segment *segment, const struc
 }
 
 /* False: so much has changed, or so often, that it is to be sent anew. */
-static bool put_changes(struct writer *writer, const bptree_leaf *now, struct segment *segment,
+static bool put_changes(struct writer *writer, const xac_tree_leaf *now, struct segment *segment,
                         const struct segment *old)
 {
         struct changes *changes = &writer->response->changes;
-        bptree_leaf before = *now;
+        xac_tree_leaf before = *now;
         before.page = old->page;
         before.count = old->count;
         if (old->is_records || old->deltas == SEND_DELTAS_MAX ||
@@ -135,14 +135,14 @@ static bool put_changes(struct writer *writer, const bptree_leaf *now, struct se
 }
 
 /* Its records follow, each frame a segment of its own. */
-static void begin_records(struct response *response, const bptree_leaf_view *view)
+static void begin_records(struct response *response, const xac_tree_leaf_view *view)
 {
-        response->leaf_plan = (struct plan){ .leaves = (bptree_leaf_view *)view, .count = 1 };
+        response->leaf_plan = (struct plan){ .leaves = (xac_tree_leaf_view *)view, .count = 1 };
         response->leaf_place = (struct pack_place){ 0, 0 };
         response->is_in_leaf = true;
 }
 
-static int put_anew(struct writer *writer, const bptree_leaf_view *view, struct segment segment)
+static int put_anew(struct writer *writer, const xac_tree_leaf_view *view, struct segment segment)
 {
         segment.is_records = has_overflow(&view->leaf);
         if (segment.is_records) {
@@ -153,7 +153,8 @@ static int put_anew(struct writer *writer, const bptree_leaf_view *view, struct 
         return err ? err : base_add(writer->response->new, segment);
 }
 
-/* The next leaf, now and before, if it is to be compared: its header, its slots; bptree_leaf_common() fetches the rest.
+/* The next leaf, now and before, if it is to be compared: its header, its slots; xac_tree_leaf_common() fetches the
+ * rest.
  */
 static void fetch_next(const struct response *response)
 {
@@ -161,7 +162,7 @@ static void fetch_next(const struct response *response)
         const struct base *old = response->old;
         if (response->place.leaf == plan->count || response->old_at == old->count)
                 return;
-        const bptree_leaf_view *next = &plan->leaves[response->place.leaf];
+        const xac_tree_leaf_view *next = &plan->leaves[response->place.leaf];
         const struct segment *segment = &old->segments[response->old_at];
         if (segment->page_no != next->page_no || segment->page == next->leaf.page)
                 return;
@@ -169,7 +170,7 @@ static void fetch_next(const struct response *response)
         fetch_bytes(next->leaf.page, FETCHED);
 }
 
-static int put_leaf(struct writer *writer, const bptree_leaf_view *view)
+static int put_leaf(struct writer *writer, const xac_tree_leaf_view *view)
 {
         struct response *response = writer->response;
         struct segment segment = { .page = view->leaf.page, .page_no = view->page_no, .count = view->leaf.count };
@@ -194,7 +195,7 @@ static int put_leaf(struct writer *writer, const bptree_leaf_view *view)
 /* Only the first of a leaf's segments can be found again, and is not kept either. */
 static int note_records(struct response *response, uint32_t frames)
 {
-        const bptree_leaf_view *view = response->leaf_plan.leaves;
+        const xac_tree_leaf_view *view = response->leaf_plan.leaves;
         struct segment segment = { .page = view->leaf.page, .page_no = view->page_no, .is_records = true };
         int err = 0;
         for (; !err && frames; frames--) {
@@ -210,7 +211,7 @@ static int put_records(struct writer *writer, bool *is_full)
         struct response *response = writer->response;
         struct packer packer = response->packer;
         const struct plan *plan = &response->leaf_plan;
-        bptree_record record;
+        xac_tree_record record;
         const size_t large = pack_large_room(plan, &response->leaf_place);
         int err;
         *is_full = large + FRAME > batch_room_left(writer->batch);

@@ -6,28 +6,32 @@
 
 /* ---- reading ---- */
 
-static bptree_leaf leaf_of(const struct segment_shape *shape, const struct segment *segment)
+static xac_tree_leaf leaf_of(const struct segment_shape *shape, const struct segment *segment)
 {
-        return (bptree_leaf){ segment->page, shape->page_bytes, segment->first + segment->base_count, shape->tree_id,
-                              shape->options };
+        return (xac_tree_leaf){ .page = segment->page,
+                                .page_bytes = shape->page_bytes,
+                                .count = segment->first + segment->base_count,
+                                .tree_id = shape->tree_id,
+                                .options = shape->options };
 }
 
 static void show_base(const struct segment_shape *shape, const struct segment *segment, uint32_t i,
-                      bptree_record *record)
+                      xac_tree_record *record)
 {
         if (shape->stride) {
                 const unsigned char *row = segment_base(segment) + i * shape->stride;
-                *record = (bptree_record){ row, SEND_FIXED_KEY_BYTES, row + SEND_FIXED_KEY_BYTES,
-                                           shape->options.value_bytes };
+                *record = (xac_tree_record){ row, SEND_FIXED_KEY_BYTES, row + SEND_FIXED_KEY_BYTES,
+                                             shape->options.value_bytes };
         } else if (segment->kind == SEGMENT_PAGE) {
-                const bptree_leaf leaf = leaf_of(shape, segment);
-                bptree_leaf_record(&leaf, segment->first + i, record);
+                const xac_tree_leaf leaf = leaf_of(shape, segment);
+                xac_tree_leaf_record(&leaf, segment->first + i, record);
         } else {
                 cells_record(segment->cells, i, record);
         }
 }
 
-void segment_record(const struct segment_shape *shape, const struct segment *segment, uint32_t i, bptree_record *record)
+void segment_record(const struct segment_shape *shape, const struct segment *segment, uint32_t i,
+                    xac_tree_record *record)
 {
         const struct overlay *overlay = segment->overlay;
         if (!overlay) {
@@ -57,8 +61,8 @@ static uint32_t count_less_rows(const struct segment_shape *shape, const struct 
 
 static uint32_t count_less_page(const struct segment_shape *shape, const struct segment *segment, struct key key)
 {
-        const bptree_leaf leaf = leaf_of(shape, segment);
-        const uint32_t at = bptree_leaf_find(&leaf, key.bytes, key.len);
+        const xac_tree_leaf leaf = leaf_of(shape, segment);
+        const uint32_t at = xac_tree_leaf_find(&leaf, key.bytes, key.len);
         if (at <= segment->first)
                 return 0;
         return at - segment->first < segment->base_count ? at - segment->first : segment->base_count;
@@ -107,32 +111,32 @@ static bool is_behind_range(const struct segment_shape *shape, struct key key)
 }
 
 /* Only the range counts of a page at one of its ends. Mostly both ends of a page are inside. */
-static void clip_page(const struct segment_shape *shape, const bptree_leaf *leaf, struct segment *segment)
+static void clip_page(const struct segment_shape *shape, const xac_tree_leaf *leaf, struct segment *segment)
 {
-        bptree_record record;
+        xac_tree_record record;
         uint32_t first = 0, end = leaf->count;
         if (!leaf->count)
                 return;
-        bptree_leaf_record(leaf, 0, &record);
+        xac_tree_leaf_record(leaf, 0, &record);
         if (is_before_range(shape, (struct key){ record.key, record.key_len }))
-                first = bptree_leaf_find(leaf, shape->low.bytes, shape->low.len);
-        bptree_leaf_record(leaf, leaf->count - 1, &record);
+                first = xac_tree_leaf_find(leaf, shape->low.bytes, shape->low.len);
+        xac_tree_leaf_record(leaf, leaf->count - 1, &record);
         if (is_behind_range(shape, (struct key){ record.key, record.key_len }))
-                end = bptree_leaf_find(leaf, shape->high.bytes, shape->high.len);
+                end = xac_tree_leaf_find(leaf, shape->high.bytes, shape->high.len);
         segment->first = first;
         segment->count = segment->base_count = end > first ? end - first : 0;
         if (segment->count) {
-                bptree_leaf_record(leaf, first, &record);
+                xac_tree_leaf_record(leaf, first, &record);
                 segment->offset = (size_t)((const char *)record.key - (const char *)leaf->page);
         }
 }
 
 /* Values in overflow pages are not here. */
-static bool has_all_values(const bptree_leaf *leaf, const struct segment *segment)
+static bool has_all_values(const xac_tree_leaf *leaf, const struct segment *segment)
 {
-        bptree_record record;
+        xac_tree_record record;
         for (uint32_t i = 0; i < segment->count; i++) {
-                bptree_leaf_record(leaf, segment->first + i, &record);
+                xac_tree_leaf_record(leaf, segment->first + i, &record);
                 if (!record.value)
                         return false;
         }
@@ -141,8 +145,8 @@ static bool has_all_values(const bptree_leaf *leaf, const struct segment *segmen
 
 int segment_of_page(const struct segment_shape *shape, void *page, struct segment *segment)
 {
-        bptree_leaf leaf;
-        if (bptree_leaf_open(page, shape->page_bytes, &shape->options, &leaf) || leaf.tree_id != shape->tree_id)
+        xac_tree_leaf leaf;
+        if (xac_tree_leaf_open(page, shape->page_bytes, &shape->options, &leaf) || leaf.tree_id != shape->tree_id)
                 return -EPROTO;
         *segment = (struct segment){ .kind = SEGMENT_PAGE, .page = page };
         clip_page(shape, &leaf, segment);

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <xac/bptree.h>
+#include <xac/tree.h>
 
 #include "send/cells.h"
 #include "send/rows.h"
@@ -23,7 +23,7 @@
 
 /* What all segments of a range have in common. */
 struct segment_shape {
-        bptree_options options;
+        xac_tree_options options;
         uint32_t page_bytes;
         uint32_t tree_id;
         size_t stride;        /* of records of fixed size; 0: they have any */
@@ -68,13 +68,13 @@ uint64_t segment_bytes(const struct segment_shape *shape, const struct segment *
 
 /* The records that it shows have indices from 0 on. */
 void segment_record(const struct segment_shape *shape, const struct segment *segment, uint32_t i,
-                    bptree_record *record);
+                    xac_tree_record *record);
 /* The first one that is not less. */
 uint32_t segment_find(const struct segment_shape *shape, const struct segment *segment, struct key key);
 
 static inline struct key segment_key(const struct segment_shape *shape, const struct segment *segment, uint32_t i)
 {
-        bptree_record record;
+        xac_tree_record record;
         segment_record(shape, segment, i, &record);
         return (struct key){ record.key, record.key_len };
 }

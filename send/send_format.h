@@ -133,7 +133,7 @@ static inline int send_error_code(int32_t number)
         case XAC_POISONED:
         case XAC_CORRUPT:
         case XAC_FORMAT:
-        case XAC_BUSY:
+        case XAC_LIMIT:
                 return number;
         default:
                 /* That nobody answers in time is for who waits to say. */

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdbool.h>
 
+#include "send/reserved.h"
+
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 static uint16_t send_u16(uint16_t number)
 {
@@ -60,9 +62,9 @@ static bool is_name(const char *name)
 static bool can_be_sent(const xac_send_request *request)
 {
         return request->file && is_name(request->file) && (!request->tree || is_name(request->tree)) &&
-               (!request->from || request->from_len <= BPTREE_KEY_MAX) &&
-               (!request->to || (request->to_len && request->to_len <= BPTREE_KEY_MAX)) &&
-               (unsigned)request->way <= XAC_SEND_PAGES;
+               (!request->from || request->from_len <= XAC_TREE_KEY_MAX) &&
+               (!request->to || (request->to_len && request->to_len <= XAC_TREE_KEY_MAX)) &&
+               request->way <= XAC_SEND_PAGES && !send_request_has_more(request);
 }
 
 int xac_send_request_encode(const xac_send_request *request, void *bytes, size_t room, size_t *byte_len)
@@ -96,7 +98,7 @@ static bool take_name(char *name, const unsigned char **at, size_t len)
 
 static bool take_key(unsigned char *key, const unsigned char **at, size_t len)
 {
-        if (len > BPTREE_KEY_MAX)
+        if (len > XAC_TREE_KEY_MAX)
                 return false;
         memcpy(key, *at, len);
         *at += len;

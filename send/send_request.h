@@ -36,14 +36,14 @@ enum {
         SEND_GET_BYTES = 60, /* of it that are sent */
         SEND_NAME_MAX = 255,
         /* Behind the header: servers take no more. */
-        SEND_GET_MAX = SEND_GET_BYTES + 2 * SEND_NAME_MAX + 2 * BPTREE_KEY_MAX
+        SEND_GET_MAX = SEND_GET_BYTES + 2 * SEND_NAME_MAX + 2 * XAC_TREE_KEY_MAX
 };
 
 /* A request that was decoded, with its strings. */
 struct send_decoded {
         xac_send_request request;
         char file[SEND_NAME_MAX + 1], tree[SEND_NAME_MAX + 1];
-        unsigned char from[BPTREE_KEY_MAX], to[BPTREE_KEY_MAX];
+        unsigned char from[XAC_TREE_KEY_MAX], to[XAC_TREE_KEY_MAX];
 };
 
 _Static_assert(sizeof(struct send_frame) + SEND_GET_MAX == XAC_SEND_REQUEST_MAX, "header and all");

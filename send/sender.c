@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "send/outlet.h"
+#include "send/reserved.h"
 #include "send/response.h"
 
 enum {
@@ -44,6 +45,11 @@ struct xac_sender {
 
 /* ---- open and close ---- */
 
+static bool is_right(const xac_send_options *options)
+{
+        return !(options->flags & ~(uint32_t)XAC_SEND_URING) && !send_options_have_more(options);
+}
+
 static xac_send_options with_defaults(const xac_send_options *options, bool is_tcp)
 {
         xac_send_options all = options ? *options : (xac_send_options){ .flags = 0 };
@@ -58,7 +64,7 @@ int xac_sender_open(xac_env *env, int socket, const xac_send_options *options, x
 {
         if (sender)
                 *sender = NULL;
-        if (!env || !sender || (options && options->flags & ~XAC_SEND_URING))
+        if (!env || !sender || (options && !is_right(options)))
                 return -EINVAL;
         xac_sender *made = calloc(1, sizeof(*made));
         if (!made)
@@ -129,11 +135,11 @@ static void set_deadline(xac_sender *sender)
 /* Bytes that lie side by side in the leaf in the middle, as an example for all. */
 static size_t example_piece(const struct plan *plan)
 {
-        bptree_record record;
+        xac_tree_record record;
         struct pack_place place = { plan->count / 2, 0 };
         if (!pack_find(plan, &place, &record))
                 return 0;
-        const bptree_leaf_view *view = &plan->leaves[place.leaf];
+        const xac_tree_leaf_view *view = &plan->leaves[place.leaf];
         const size_t byte_len = record.key_len + record.value_len;
         return view->leaf.options.key_bytes ? byte_len * (view->end - view->first) : byte_len;
 }

@@ -2,7 +2,7 @@
 #include "send/source.h"
 
 /* What all leaves say of their tree; there is one at least. */
-static int note_tree(void *source_, const bptree_leaf_view *view)
+static int note_tree(void *source_, const xac_tree_leaf_view *view)
 {
         struct source *source = source_;
         source->key_bytes = view->leaf.options.key_bytes;
@@ -13,13 +13,13 @@ static int note_tree(void *source_, const bptree_leaf_view *view)
 
 static int open_tree(struct source *source, const xac_send_request *request)
 {
-        int err = page_arena_open_snapshot(source->snapshot, request->file, &source->arena);
+        int err = xac_arena_open_snapshot(source->snapshot, request->file, &source->arena);
         if (err)
                 return err;
-        err = bptree_open(source->arena, request->tree, 0, NULL, &source->tree);
+        err = xac_tree_open(source->arena, request->tree, 0, NULL, &source->tree);
         if (err)
                 return err;
-        err = bptree_scan_leaves(source->tree, NULL, 0, NULL, 0, note_tree, source);
+        err = xac_tree_scan_leaves(source->tree, NULL, 0, NULL, 0, note_tree, source);
         return err == 1 ? 0 : err;
 }
 
@@ -49,9 +49,9 @@ int source_open(xac_env *env, const xac_send_request *request, xac_snapshot *len
 void source_close(struct source *source)
 {
         if (source->tree)
-                bptree_close(source->tree);
+                xac_tree_close(source->tree);
         if (source->arena)
-                page_arena_close(source->arena);
+                xac_arena_close(source->arena);
         if (source->snapshot && !source->is_lent)
                 xac_snapshot_close(source->snapshot);
         source->tree = NULL;

@@ -16,8 +16,8 @@ struct source {
         bool is_lent;           /* the snapshot is somebody else's, who keeps it open */
         uint64_t sequence;
         xac_snapshot_file file;
-        page_arena *arena; /* NULL: no tree was asked for */
-        bptree *tree;
+        xac_arena *arena; /* NULL: no tree was asked for */
+        xac_tree *tree;
         uint32_t key_bytes, value_bytes, tree_id;
 };
 

@@ -70,7 +70,7 @@ static void *run(void *trace_)
         return NULL;
 }
 
-/* As with the other background thread (libxac/duty.c), signals are the program's, and it allocates nothing. */
+/* As with the other background thread (libxac/care/duty.c), signals are the program's, and it allocates nothing. */
 static int start(struct trace *trace)
 {
         sigset_t all, before;

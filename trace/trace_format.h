@@ -126,7 +126,7 @@ enum trace_kind {
 
 enum trace_flags {
         TRACE_READ_ONLY = 1,  /* COMMIT: begun with XAC_RDONLY */
-        TRACE_SNAPSHOT = 2,   /* COMMIT, CONFLICT: begun with XAC_SNAPSHOT */
+        TRACE_SNAPSHOT = 2,   /* COMMIT, CONFLICT: begun with XAC_SNAPSHOT_ISOLATION */
         TRACE_WAITED = 4,     /* COMMIT: until it was on disk */
         TRACE_WRITE = 8,      /* FAULT: by a store */
         TRACE_EXCLUSIVE = 16, /* PAUSE: then all others wait for it */

@@ -11,7 +11,7 @@ static const char CATALOG_NAME[] = "(catalog)";
 
 int check_fail(struct check *check, page_no page, const char *tree, const char *what)
 {
-        bptree_report *report = &check->report;
+        xac_tree_report *report = &check->report;
         if (report->message[0])
                 return XAC_CORRUPT;
         report->page_no = page;
@@ -49,7 +49,7 @@ static int check_chain(const struct check_tree *tree, const struct bpnode_shape 
                        const struct bpnode_record *record)
 {
         struct bpnode_overflow chain = overflow_of(record->value);
-        if (chain.byte_len > BPTREE_VALUE_MAX || bpnode_is_inline(shape, record->key.len, chain.byte_len))
+        if (chain.byte_len > XAC_TREE_VALUE_MAX || bpnode_is_inline(shape, record->key.len, chain.byte_len))
                 return check_fail(tree->check, leaf, tree->name, "a value has an impossible length");
         int err = overflow_walk(tree->check->arena, shape->tree_id, chain, check_link, (void *)tree);
         if (err == XAC_CORRUPT)
@@ -85,7 +85,7 @@ static int in_any_order(void *arg, const void *a, size_t a_len, const void *b, s
 /* An own comparison is known while the tree is open in this arena. */
 static void set_order(struct check_tree *tree)
 {
-        const struct handle *open = tree->check->arena->trees;
+        const struct xac_tree *open = tree->check->arena->trees;
         tree->is_ordered = true;
         if (!(tree->record.flags & CATALOG_OWN_ORDER))
                 return;
@@ -101,12 +101,12 @@ static void set_order(struct check_tree *tree)
         tree->check->report.unordered_trees++;
 }
 
-static int check_entry(void *check_, const bptree_record *entry)
+static int check_entry(void *check_, const xac_tree_record *entry)
 {
         struct check *check = check_;
-        char name[BPTREE_NAME_MAX + 1] = "";
+        char name[XAC_TREE_NAME_MAX + 1] = "";
         struct check_tree tree = { .check = check, .name = name };
-        if (entry->key_len > BPTREE_NAME_MAX || memchr(entry->key, '\0', entry->key_len))
+        if (entry->key_len > XAC_TREE_NAME_MAX || memchr(entry->key, '\0', entry->key_len))
                 return check_fail(check, PAGE_CATALOG, CATALOG_NAME, "an impossible name");
         memcpy(name, entry->key, entry->key_len);
         if (catalog_parse(entry->value, entry->value_len, &tree.record))
@@ -206,17 +206,17 @@ static int check_body(void *check_)
         if (!err && !groups)
                 err = check_empty(check);
         if (err || !groups)
-                return handle_settle(&check->result, err);
+                return tree_settle(&check->result, err);
         check->pages = check->report.pages = (uint64_t)groups * GROUP_PAGES;
         check->reached = calloc(check->pages / 64, sizeof(*check->reached));
         if (!check->reached)
                 return -ENOMEM;
         err = check_all(check);
         free(check->reached);
-        return handle_settle(&check->result, err);
+        return tree_settle(&check->result, err);
 }
 
-int bptree_check(page_arena *arena, bptree_report *report)
+int xac_tree_check(xac_arena *arena, xac_tree_report *report)
 {
         struct check check = { .arena = arena };
         int err = arena_run(arena, XAC_RDONLY, check_body, &check);

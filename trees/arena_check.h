@@ -3,8 +3,8 @@
 #define TREES_ARENA_CHECK_H
 
 /*
- * bptree_check: looks at everything in an arena and believes nothing. No page number is followed that is not one of the
- * arena's, and no page is entered twice, so that it comes to an end whatever the bytes are; nothing of a node is
+ * xac_tree_check: looks at everything in an arena and believes nothing. No page number is followed that is not one of
+ * the arena's, and no page is entered twice, so that it comes to an end whatever the bytes are; nothing of a node is
  * used before bpnode_fault has found nothing wrong with it.
  */
 
@@ -12,8 +12,8 @@
 #include "trees/bptree_catalog.h"
 
 struct check {
-        struct page_arena *arena;
-        bptree_report report;
+        struct xac_arena *arena;
+        xac_tree_report report;
         uint64_t pages;    /* of the arena */
         uint64_t *reached; /* a bit for each */
         int result;
@@ -30,7 +30,7 @@ struct check_tree {
         struct check *check;
         const char *name;
         struct catalog_record record;
-        bptree_compare compare;
+        xac_tree_compare compare;
         void *compare_arg;
         bool is_ordered; /* false: the comparison stands for one that is not known, and says that every order is right
                           */

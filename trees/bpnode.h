@@ -51,9 +51,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <xac/bptree.h>
+#include <xac/tree.h>
 
-#include "pages/page_arena.h"
+#include "pages/arena.h"
 
 /* What an insert into a fixed leaf changes is in the first eight bytes, one word of the log. */
 struct bpnode {
@@ -79,8 +79,8 @@ struct bpnode_shape {
         uint32_t page_bytes;
         uint32_t tree_id;
         bool is_fixed;
-        uint32_t value_bytes;   /* fixed: of a leaf's records */
-        bptree_compare compare; /* NULL: memcmp */
+        uint32_t value_bytes;     /* fixed: of a leaf's records */
+        xac_tree_compare compare; /* NULL: memcmp */
         void *compare_arg;
 };
 
@@ -279,7 +279,7 @@ struct bpnode_split {
         bool is_right; /* the record that had no room belongs into the right node ... */
         unsigned i;    /* ... at this place */
         size_t separator_len;
-        unsigned char separator[BPTREE_KEY_MAX];
+        unsigned char separator[XAC_TREE_KEY_MAX];
 };
 
 /* Splits a leaf so that `record`, to be inserted at i, has room in one of the halves: moves the upper

@@ -294,7 +294,7 @@ static void drop_from(const struct bpnode_shape *shape, struct bpnode *node, uns
 }
 
 /* The records before `first` go from the left node, the others from the right one, and no cell moves: where there
- * is a log the right page differs little from what the left one was (libxac/redo.c). Few records are put side by
+ * is a log the right page differs little from what the left one was (libxac/txn/redo.c). Few records are put side by
  * side instead, as are those of a tree that grows in order. */
 void bpnode_cells_move(const struct bpnode_shape *shape, struct bpnode *node, unsigned first, struct bpnode *right)
 {

@@ -55,7 +55,7 @@ static const char *lengths_fault(const struct bpnode_shape *shape, const struct 
         const struct bpnode_slot *slot = bpnode_slots(node) + i;
         const bool has_key = node->level == 0 || i > 0;
 
-        if (has_key ? slot->key_len == 0 || slot->key_len > BPTREE_KEY_MAX : slot->key_len != 0)
+        if (has_key ? slot->key_len == 0 || slot->key_len > XAC_TREE_KEY_MAX : slot->key_len != 0)
                 return "a key of impossible length";
         if (slot->offset < node->cells_begin ||
             slot->offset + bpnode_cell_front(node->level) + slot->key_len > shape->page_bytes)

@@ -3,7 +3,7 @@
 #define TREES_BPTREE_H
 
 /*
- * The inside of <xac/bptree.h>: what the files of the tree share. All of it is serial code over an arena.
+ * The inside of <xac/tree.h>: what the files of the tree share. All of it is serial code over an arena.
  *
  * The life of a put:
  *
@@ -38,15 +38,15 @@
 
 #include "pages/page_alloc.h"
 #include "trees/leaf.h"
-#include "trees/leaf_cursor.h"
+#include "trees/tree_cursor.h"
 
 enum { BPTREE_LEVELS_MAX = 32 };
 
 struct bptree {
-        struct page_arena *arena;
+        struct xac_arena *arena;
         page_no root;
         struct bpnode_shape shape;
-        struct handle handle;
+        struct xac_tree handle;
 };
 
 /* A way from the root to a leaf, in one transaction. */
@@ -56,7 +56,7 @@ struct bptree_path {
 };
 
 /* The tree of a catalog's record. */
-void bptree_init(struct page_arena *arena, const struct catalog_record *record, bptree_compare compare,
+void bptree_init(struct xac_arena *arena, const struct catalog_record *record, xac_tree_compare compare,
                  void *compare_arg, struct bptree *tree);
 
 /* ---- going down ---- */
@@ -146,7 +146,7 @@ int bptree_walk(const struct bptree *tree, int (*visit)(void *arg, page_no page,
 
 /* Copies a value, or its beginning (-ERANGE). -ENOENT. */
 int bptree_get_value(const struct bptree *tree, struct bpnode_key key, void *value, size_t room, size_t *value_len);
-/* bptree_put.c: -EEXIST (BPTREE_NOOVERWRITE), -ENOSPC, -ENOMEM. */
+/* bptree_put.c: -EEXIST (XAC_TREE_NOOVERWRITE), -ENOSPC, -ENOMEM. */
 int bptree_put_value(struct bptree *tree, struct bpnode_key key, const void *value, size_t value_len, int flags);
 /* A record at the end of a path, in place of the one that is there (is_equal) or before it; a long value is written
  * into overflow pages. The cursors were saved. -ENOSPC, -ENOMEM: nothing has happened (T3). */
@@ -155,10 +155,12 @@ int bptree_store(const struct bptree *tree, struct bptree_path *path, bool is_eq
 /* bptree_delete.c: -ENOENT. */
 int bptree_remove_key(struct bptree *tree, struct bpnode_key key);
 /* bptree_scan.c: all records; *result is what the visit returned. -ESTALE, XAC_CORRUPT, ARENA_LOST. */
-int bptree_scan_all(struct bptree *tree, int (*visit)(void *arg, const bptree_record *record), void *arg, int *result);
+int bptree_scan_all(struct bptree *tree, int (*visit)(void *arg, const xac_tree_record *record), void *arg,
+                    int *result);
 
 /* bptree_delete.c: a node that is none any more. It is written to, so that this conflicts with whoever changes it at
- * the same time, also if his reads are not validated (XAC_SNAPSHOT); and a handle sees that its root has gone (T1). */
+ * the same time, also if his reads are not validated (XAC_SNAPSHOT_ISOLATION); and a handle sees that its root has gone
+ * (T1). */
 int bptree_free_node(const struct bptree *tree, page_no page);
 
 /* ---- bptree_split.c ---- */
@@ -169,5 +171,22 @@ int bptree_split_reserve(const struct bptree *tree, const struct bptree_path *pa
 /* Inserts a record at the end of the path, where there is no room for it. ARENA_LOST. */
 int bptree_split(const struct bptree *tree, struct bptree_path *path, const struct bpnode_record *record,
                  struct page_reserve *reserve);
+
+/* ---- the calls of <xac/tree.h> ---- */
+
+int bptree_put(struct xac_tree *handle, const void *key, size_t key_len, const void *value, size_t value_len,
+               int flags);
+int bptree_get(struct xac_tree *handle, const void *key, size_t key_len, void *value, size_t room, size_t *value_len);
+int bptree_delete(struct xac_tree *handle, const void *key, size_t key_len);
+int bptree_load(struct xac_tree *handle, int (*next)(void *arg, xac_tree_record *record), void *arg);
+int bptree_scan(struct xac_tree *handle, const void *from, size_t from_len, const void *to, size_t to_len,
+                int (*visit)(void *arg, const xac_tree_record *record), void *arg);
+int bptree_scan_runs(struct xac_tree *handle, const void *from, size_t from_len, const void *to, size_t to_len,
+                     int (*visit)(void *arg, const void *records, size_t count), void *arg);
+int bptree_scan_leaves(struct xac_tree *handle, const void *from, size_t from_len, const void *to, size_t to_len,
+                       int (*visit)(void *arg, const xac_tree_leaf_view *view), void *arg);
+int bptree_stat(struct xac_tree *handle, xac_tree_stats *stats);
+
+extern const struct leaf_ways bptree_ways;
 
 #endif

@@ -3,13 +3,13 @@
 
 #include <string.h>
 
-void catalog_tree(struct page_arena *arena, struct bptree *catalog)
+void catalog_tree(struct xac_arena *arena, struct bptree *catalog)
 {
         const struct catalog_record record = { .root = PAGE_CATALOG, .tree_id = CATALOG_TREE_ID };
         bptree_init(arena, &record, NULL, NULL, catalog);
 }
 
-int catalog_is_made(struct page_arena *arena, bool *is_made)
+int catalog_is_made(struct xac_arena *arena, bool *is_made)
 {
         const struct bpnode *root = arena_read(arena, PAGE_CATALOG);
         if (!root)
@@ -23,7 +23,7 @@ int catalog_parse(const void *value, size_t value_len, struct catalog_record *re
         if (!value || value_len != sizeof(*record))
                 return XAC_CORRUPT;
         memcpy(record, value, sizeof(*record));
-        bool is_fixed = record->key_bytes == 8 && record->value_bytes <= BPTREE_FIXED_VALUE_MAX &&
+        bool is_fixed = record->key_bytes == 8 && record->value_bytes <= XAC_TREE_FIXED_VALUE_MAX &&
                         !(record->flags & CATALOG_OWN_ORDER);
         bool is_variable = !record->key_bytes && !record->value_bytes;
         bool is_place = record->root >= PAGES_FIXED && record->tree_id > CATALOG_TREE_ID;
@@ -34,10 +34,10 @@ int catalog_parse(const void *value, size_t value_len, struct catalog_record *re
 
 bool catalog_takes_name(const char *name)
 {
-        return name && *name && strlen(name) <= BPTREE_NAME_MAX;
+        return name && *name && strlen(name) <= XAC_TREE_NAME_MAX;
 }
 
-int catalog_find(struct page_arena *arena, const char *name, struct catalog_record *record)
+int catalog_find(struct xac_arena *arena, const char *name, struct catalog_record *record)
 {
         struct bptree catalog;
         struct catalog_record stored;
@@ -55,7 +55,7 @@ int catalog_find(struct page_arena *arena, const char *name, struct catalog_reco
         return err ? err : page_alloc_reach(arena, record->root);
 }
 
-int catalog_add(struct page_arena *arena, const char *name, const struct catalog_record *record)
+int catalog_add(struct xac_arena *arena, const char *name, const struct catalog_record *record)
 {
         struct bptree catalog;
         bool is_made;
@@ -70,10 +70,10 @@ int catalog_add(struct page_arena *arena, const char *name, const struct catalog
                 bpnode_init(&catalog.shape, root, 0);
         }
         struct bpnode_key key = { name, strlen(name) };
-        return bptree_put_value(&catalog, key, record, sizeof(*record), BPTREE_NOOVERWRITE);
+        return bptree_put_value(&catalog, key, record, sizeof(*record), XAC_TREE_NOOVERWRITE);
 }
 
-int catalog_remove(struct page_arena *arena, const char *name)
+int catalog_remove(struct xac_arena *arena, const char *name)
 {
         struct bptree catalog;
         catalog_tree(arena, &catalog);

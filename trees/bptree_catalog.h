@@ -3,8 +3,8 @@
 #define TREES_BPTREE_CATALOG_H
 
 /*
- * The catalog of an arena: a tree from the names of trees to what they are (handle.h). It is a tree like all others,
- * but for its root, which stands at a fixed place (page_arena.h), and is made together with the first tree: until
+ * The catalog of an arena: a tree from the names of trees to what they are (tree.h). It is a tree like all others,
+ * but for its root, which stands at a fixed place (arena.h), and is made together with the first tree: until
  * then that page is fresh, and the catalog empty.
  *
  * Its functions are called inside a transaction.
@@ -15,9 +15,9 @@
 enum { CATALOG_TREE_ID = 1 };
 
 /* The catalog itself, as a tree that is not open anywhere else. */
-void catalog_tree(struct page_arena *arena, struct bptree *catalog);
+void catalog_tree(struct xac_arena *arena, struct bptree *catalog);
 /* Whether it is there already. ARENA_LOST. */
-int catalog_is_made(struct page_arena *arena, bool *is_made);
+int catalog_is_made(struct xac_arena *arena, bool *is_made);
 
 /* XAC_CORRUPT: such a record was never written. */
 int catalog_parse(const void *value, size_t value_len, struct catalog_record *record);
@@ -26,9 +26,9 @@ int catalog_parse(const void *value, size_t value_len, struct catalog_record *re
 bool catalog_takes_name(const char *name);
 
 /* -ENOENT, XAC_CORRUPT, ARENA_LOST. */
-int catalog_find(struct page_arena *arena, const char *name, struct catalog_record *record);
+int catalog_find(struct xac_arena *arena, const char *name, struct catalog_record *record);
 /* -ENOSPC, -ENOMEM. */
-int catalog_add(struct page_arena *arena, const char *name, const struct catalog_record *record);
-int catalog_remove(struct page_arena *arena, const char *name);
+int catalog_add(struct xac_arena *arena, const char *name, const struct catalog_record *record);
+int catalog_remove(struct xac_arena *arena, const char *name);
 
 #endif

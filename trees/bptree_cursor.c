@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "trees/bptree.h"
 
-/* Cursors of B+-trees: leaf_cursor.h with paths from the root. */
-
-struct bptree_cursor {
-        struct leaf_cursor cursor;
-};
+/* Cursors of B+-trees: tree_cursor.h with paths from the root. */
 
 static int ways_seek(const void *tree, struct bpnode_key key, void *path, struct leaf_place **at, bool *is_equal)
 {
@@ -54,64 +50,11 @@ static int ways_remove(void *tree, struct bpnode_key key)
         return bptree_remove_key(tree, key);
 }
 
-int bptree_cursor_open(bptree *tree, bptree_cursor **cursor)
-{
-        static const struct leaf_ways ways = { sizeof(struct bptree_path),
-                                               ways_seek,
-                                               ways_first,
-                                               ways_last,
-                                               ways_next,
-                                               ways_previous,
-                                               ways_copy,
-                                               ways_remove };
-        struct leaf_cursor *made;
-        int err = leaf_cursor_open(&tree->handle, &tree->shape, &ways, &made);
-        *cursor = (struct bptree_cursor *)made;
-        return err;
-}
-
-void bptree_cursor_close(bptree_cursor *cursor)
-{
-        if (cursor)
-                leaf_cursor_close(&cursor->cursor);
-}
-
-int bptree_cursor_first(bptree_cursor *cursor)
-{
-        return leaf_cursor_move(&cursor->cursor, MOVE_FIRST);
-}
-
-int bptree_cursor_last(bptree_cursor *cursor)
-{
-        return leaf_cursor_move(&cursor->cursor, MOVE_LAST);
-}
-
-int bptree_cursor_seek(bptree_cursor *cursor, const void *key, size_t key_len, enum bptree_seek how)
-{
-        return leaf_cursor_seek(&cursor->cursor, key, key_len, how);
-}
-
-int bptree_cursor_next(bptree_cursor *cursor)
-{
-        return leaf_cursor_next(&cursor->cursor);
-}
-
-int bptree_cursor_previous(bptree_cursor *cursor)
-{
-        return leaf_cursor_previous(&cursor->cursor);
-}
-
-int bptree_cursor_record(bptree_cursor *cursor, bptree_record *record)
-{
-        return leaf_cursor_record(&cursor->cursor, record);
-}
-
-int bptree_cursor_read(bptree_cursor *cursor, uint64_t offset, void *bytes, size_t room, size_t *len)
-{
-        return leaf_cursor_read(&cursor->cursor, offset, bytes, room, len);
-}
-
-int bptree_cursor_delete(bptree_cursor *cursor)
-{
-        return leaf_cursor_delete(&cursor->cursor);
-}
+const struct leaf_ways bptree_ways = { .path_bytes = sizeof(struct bptree_path),
+                                       .seek = ways_seek,
+                                       .first = ways_first,
+                                       .last = ways_last,
+                                       .next = ways_next,
+                                       .previous = ways_previous,
+                                       .copy = ways_copy,
+                                       .remove = ways_remove };

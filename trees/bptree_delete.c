@@ -190,8 +190,8 @@ static int remove_body(void *arg)
         removal->result = 0;
         int err = look(removal->tree, removal->key, &path, &chain);
         if (err)
-                return handle_settle(&removal->result, err);
-        err = leaf_cursors_before_change(&removal->tree->handle);
+                return tree_settle(&removal->result, err);
+        err = tree_cursors_before_change(&removal->tree->handle);
         return err ? err : remove_at(removal->tree, &path, chain);
 }
 
@@ -202,12 +202,13 @@ int bptree_remove_key(struct bptree *tree, struct bpnode_key key)
         return err ? err : removal.result;
 }
 
-int bptree_delete(bptree *tree, const void *key, size_t key_len)
+int bptree_delete(struct xac_tree *handle, const void *key, size_t key_len)
 {
+        struct bptree *tree = handle->tree;
         struct removal removal = { tree, { key, key_len }, 0 };
         if (!leaf_takes_key(&tree->shape, key_len))
                 return -EINVAL;
-        int err = handle_enter(&tree->handle);
+        int err = tree_enter(&tree->handle);
         if (!err)
                 err = arena_run(tree->arena, 0, remove_body, &removal);
         return err ? err : removal.result;

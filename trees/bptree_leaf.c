@@ -9,7 +9,7 @@
 
 enum { PAGE_BYTES_MIN = 4096, PAGE_BYTES_MAX = 65536 };
 
-static inline struct bpnode_shape shape_of(const bptree_leaf *leaf)
+static inline struct bpnode_shape shape_of(const xac_tree_leaf *leaf)
 {
         return (struct bpnode_shape){ .page_bytes = leaf->page_bytes,
                                       .tree_id = leaf->tree_id,
@@ -19,21 +19,21 @@ static inline struct bpnode_shape shape_of(const bptree_leaf *leaf)
                                       .compare_arg = leaf->options.compare_arg };
 }
 
-static bool may_be(uint32_t page_bytes, const bptree_options *options)
+static bool may_be(uint32_t page_bytes, const xac_tree_options *options)
 {
         if (page_bytes < PAGE_BYTES_MIN || page_bytes > PAGE_BYTES_MAX || (page_bytes & (page_bytes - 1)) != 0)
                 return false;
         if (options->key_bytes)
-                return options->key_bytes == BPNODE_FIXED_KEY && options->value_bytes <= BPTREE_FIXED_VALUE_MAX &&
+                return options->key_bytes == BPNODE_FIXED_KEY && options->value_bytes <= XAC_TREE_FIXED_VALUE_MAX &&
                        !options->compare;
         return !options->value_bytes;
 }
 
-int bptree_leaf_open(const void *page, uint32_t page_bytes, const bptree_options *options, bptree_leaf *leaf)
+int xac_tree_leaf_open(const void *page, uint32_t page_bytes, const xac_tree_options *options, xac_tree_leaf *leaf)
 {
         const struct bpnode *node = page;
         const struct bpnode_key none = { NULL, 0 };
-        bptree_leaf found = { .page = page, .page_bytes = page_bytes };
+        xac_tree_leaf found = { .page = page, .page_bytes = page_bytes };
         if (options)
                 found.options = *options;
         if (!may_be(page_bytes, &found.options))
@@ -47,7 +47,7 @@ int bptree_leaf_open(const void *page, uint32_t page_bytes, const bptree_options
         return 0;
 }
 
-void bptree_leaf_record(const bptree_leaf *leaf, uint32_t index, bptree_record *record)
+void xac_tree_leaf_record(const xac_tree_leaf *leaf, uint32_t index, xac_tree_record *record)
 {
         const struct bpnode_shape shape = shape_of(leaf);
         const struct bpnode_record stored = bpnode_record_at(&shape, leaf->page, index);
@@ -88,7 +88,7 @@ static uint32_t common_cells(const struct bpnode *one, uint32_t at, const struct
         return count;
 }
 
-uint32_t bptree_leaf_common(const bptree_leaf *one, uint32_t at, const bptree_leaf *other, uint32_t other_at)
+uint32_t xac_tree_leaf_common(const xac_tree_leaf *one, uint32_t at, const xac_tree_leaf *other, uint32_t other_at)
 {
         const struct bpnode_shape shape = shape_of(one);
         const uint32_t left = one->count - at, other_left = other->count - other_at;
@@ -104,7 +104,7 @@ uint32_t bptree_leaf_common(const bptree_leaf *one, uint32_t at, const bptree_le
 /* ---- finding ---- */
 
 /* A key of another length than the tree's, among keys of 8 bytes: as bytes, by halving. */
-static uint32_t find_odd_key(const bptree_leaf *leaf, const struct bpnode_shape *shape, struct bpnode_key key)
+static uint32_t find_odd_key(const xac_tree_leaf *leaf, const struct bpnode_shape *shape, struct bpnode_key key)
 {
         uint32_t at = 0, end = leaf->count;
         while (at < end) {
@@ -117,7 +117,7 @@ static uint32_t find_odd_key(const bptree_leaf *leaf, const struct bpnode_shape 
         return at;
 }
 
-uint32_t bptree_leaf_find(const bptree_leaf *leaf, const void *key, size_t key_len)
+uint32_t xac_tree_leaf_find(const xac_tree_leaf *leaf, const void *key, size_t key_len)
 {
         const struct bpnode_shape shape = shape_of(leaf);
         const struct bpnode_key wanted = { key, key_len };

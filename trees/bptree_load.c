@@ -12,7 +12,7 @@ enum { SPARE_MAX = 32 };
 
 struct load {
         struct bptree *tree;
-        int (*next)(void *arg, bptree_record *record);
+        int (*next)(void *arg, xac_tree_record *record);
         void *arg;
         struct bptree_path path;
         struct bpnode *leaf; /* the last one, to be written */
@@ -67,7 +67,7 @@ static int begin_leaf(struct load *load, const struct bpnode_record *record)
         return err ? err : reach_next(load);
 }
 
-static int append(struct load *load, const bptree_record *given)
+static int append(struct load *load, const xac_tree_record *given)
 {
         const struct bpnode_shape *shape = &load->tree->shape;
         struct leaf_place *at = bptree_path_leaf(&load->path);
@@ -86,10 +86,10 @@ static int append(struct load *load, const bptree_record *given)
 
 static int load_all(struct load *load)
 {
-        bptree_record record;
+        xac_tree_record record;
         int err = reach_end(load);
         while (!err) {
-                record = (bptree_record){ 0 };
+                record = (xac_tree_record){ 0 };
                 int more = load->next(load->arg, &record);
                 if (more <= 0)
                         return more;
@@ -108,15 +108,16 @@ static int load_body(void *arg)
         return release_err ? release_err : err;
 }
 
-int bptree_load(bptree *tree, int (*next)(void *arg, bptree_record *record), void *arg)
+int bptree_load(struct xac_tree *handle, int (*next)(void *arg, xac_tree_record *record), void *arg)
 {
+        struct bptree *tree = handle->tree;
         struct load load = { .tree = tree, .next = next, .arg = arg };
         uint64_t txn = arena_txn(tree->arena);
-        int err = handle_enter(&tree->handle);
+        int err = tree_enter(&tree->handle);
         if (!err)
-                err = leaf_cursors_before_change(&tree->handle);
+                err = tree_cursors_before_change(&tree->handle);
         if (!err)
                 err = arena_run_once(tree->arena, 0, load_body, &load);
-        leaf_cursors_carry(&tree->handle, txn); /* the load was a level of its own */
+        tree_cursors_carry(&tree->handle, txn); /* the load was a level of its own */
         return err;
 }

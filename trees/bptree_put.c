@@ -110,7 +110,7 @@ static int put_copy(const struct put *put, struct bpnode *leaf)
         return err;
 }
 
-/* BPTREE_NOOVERWRITE: looks before it writes. */
+/* XAC_TREE_NOOVERWRITE: looks before it writes. */
 static int look_first(const struct put *put, page_no page)
 {
         bool is_equal;
@@ -129,11 +129,11 @@ static int put_body(void *arg)
         page_no page;
         put->result = 0;
         int err = bptree_leaf_page(put->tree, put->key, &page);
-        if (!err && put->flags & BPTREE_NOOVERWRITE)
+        if (!err && put->flags & XAC_TREE_NOOVERWRITE)
                 err = look_first(put, page);
         if (err)
-                return handle_settle(&put->result, err);
-        err = leaf_cursors_before_change(&put->tree->handle);
+                return tree_settle(&put->result, err);
+        err = tree_cursors_before_change(&put->tree->handle);
         if (err)
                 return err;
         struct bpnode *leaf;
@@ -153,13 +153,14 @@ int bptree_put_value(struct bptree *tree, struct bpnode_key key, const void *val
         return err ? err : put.result;
 }
 
-int bptree_put(bptree *tree, const void *key, size_t key_len, const void *value, size_t value_len, int flags)
+int bptree_put(struct xac_tree *handle, const void *key, size_t key_len, const void *value, size_t value_len, int flags)
 {
+        struct bptree *tree = handle->tree;
         struct put put = { tree, { key, key_len }, value, value_len, flags, 0 };
         if (!leaf_takes_key(&tree->shape, key_len) || !leaf_takes_value(&tree->shape, value_len) ||
-            flags & ~BPTREE_NOOVERWRITE)
+            flags & ~XAC_TREE_NOOVERWRITE)
                 return -EINVAL;
-        int err = handle_enter(&tree->handle);
+        int err = tree_enter(&tree->handle);
         if (!err)
                 err = arena_run(tree->arena, 0, put_body, &put);
         return err ? err : put.result;

@@ -52,7 +52,7 @@ static int scan_leaves(struct scan *scan)
         return err == -ENOENT ? 0 : err;
 }
 
-int bptree_scan_all(struct bptree *tree, int (*visit)(void *arg, const bptree_record *record), void *arg, int *result)
+int bptree_scan_all(struct bptree *tree, int (*visit)(void *arg, const xac_tree_record *record), void *arg, int *result)
 {
         struct scan scan = { .tree = tree, .visitor = { .visit = visit, .arg = arg } };
         int err = scan_leaves(&scan);
@@ -64,31 +64,34 @@ static int scan_body(void *arg)
 {
         struct scan *scan = arg;
         int err = scan_leaves(scan);
-        return err ? handle_settle(&scan->result, err) : 0;
+        return err ? tree_settle(&scan->result, err) : 0;
 }
 
-static int scan_tree(bptree *tree, struct bpnode_key from, struct bpnode_key to, const struct leaf_visitor *visitor)
+static int scan_tree(struct bptree *tree, struct bpnode_key from, struct bpnode_key to,
+                     const struct leaf_visitor *visitor)
 {
         struct scan scan = { tree, from.bytes ? &from : NULL, to.bytes ? &to : NULL, *visitor, 0 };
         if ((from.bytes && !leaf_takes_key(&tree->shape, from.len)) ||
             (to.bytes && !leaf_takes_key(&tree->shape, to.len)))
                 return -EINVAL;
-        int err = handle_enter(&tree->handle);
+        int err = tree_enter(&tree->handle);
         if (!err)
                 err = arena_run(tree->arena, XAC_RDONLY, scan_body, &scan);
         return err ? err : scan.result;
 }
 
-int bptree_scan(bptree *tree, const void *from, size_t from_len, const void *to, size_t to_len,
-                int (*visit)(void *arg, const bptree_record *record), void *arg)
+int bptree_scan(struct xac_tree *handle, const void *from, size_t from_len, const void *to, size_t to_len,
+                int (*visit)(void *arg, const xac_tree_record *record), void *arg)
 {
+        struct bptree *tree = handle->tree;
         const struct leaf_visitor visitor = { .visit = visit, .arg = arg };
         return scan_tree(tree, (struct bpnode_key){ from, from_len }, (struct bpnode_key){ to, to_len }, &visitor);
 }
 
-int bptree_scan_runs(bptree *tree, const void *from, size_t from_len, const void *to, size_t to_len,
+int bptree_scan_runs(struct xac_tree *handle, const void *from, size_t from_len, const void *to, size_t to_len,
                      int (*visit)(void *arg, const void *records, size_t count), void *arg)
 {
+        struct bptree *tree = handle->tree;
         const struct leaf_visitor visitor = { .visit_run = visit, .arg = arg };
         if (!tree->shape.is_fixed)
                 return -EINVAL;

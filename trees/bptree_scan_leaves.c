@@ -11,7 +11,7 @@ struct leaves {
         struct bptree *tree;
         const struct bpnode_key *from; /* NULL: the first */
         const struct bpnode_key *to;   /* NULL: to the last */
-        int (*visit)(void *arg, const bptree_leaf_view *view);
+        int (*visit)(void *arg, const xac_tree_leaf_view *view);
         void *arg;
         int result;
 };
@@ -44,15 +44,19 @@ static int fetch_next(const struct bptree *tree, const struct bptree_path *path)
         return next ? 0 : ARENA_LOST;
 }
 
-static bptree_leaf_view view_of(const struct bptree *tree, const struct leaf_place *at)
+static xac_tree_leaf_view view_of(const struct bptree *tree, const struct leaf_place *at)
 {
         const struct bpnode_shape *shape = &tree->shape;
-        const bptree_options options = { .key_bytes = shape->is_fixed ? BPNODE_FIXED_KEY : 0,
-                                         .value_bytes = shape->value_bytes,
-                                         .compare = shape->compare,
-                                         .compare_arg = shape->compare_arg };
-        const bptree_leaf leaf = { at->node, shape->page_bytes, at->node->count, shape->tree_id, options };
-        return (bptree_leaf_view){ leaf, at->page, at->i, at->node->count };
+        const xac_tree_options options = { .key_bytes = shape->is_fixed ? BPNODE_FIXED_KEY : 0,
+                                           .value_bytes = shape->value_bytes,
+                                           .compare = shape->compare,
+                                           .compare_arg = shape->compare_arg };
+        const xac_tree_leaf leaf = { .page = at->node,
+                                     .page_bytes = shape->page_bytes,
+                                     .count = at->node->count,
+                                     .tree_id = shape->tree_id,
+                                     .options = options };
+        return (xac_tree_leaf_view){ .leaf = leaf, .page_no = at->page, .first = at->i, .end = at->node->count };
 }
 
 /* Visits the leaf at the end of the path. *is_last: no later one is of the range. */
@@ -60,7 +64,7 @@ static int visit_leaf(struct leaves *leaves, struct bptree_path *path, bool *is_
 {
         const struct bptree *tree = leaves->tree;
         const struct leaf_place *at = bptree_path_leaf(path);
-        bptree_leaf_view view = view_of(tree, at);
+        xac_tree_leaf_view view = view_of(tree, at);
         struct bpnode_key separator;
         int err = 0;
         if (!find_separator(tree, path, &separator))
@@ -101,17 +105,18 @@ static int visit_body(void *arg)
 {
         struct leaves *leaves = arg;
         int err = visit_all(leaves);
-        return err ? handle_settle(&leaves->result, err) : 0;
+        return err ? tree_settle(&leaves->result, err) : 0;
 }
 
-int bptree_scan_leaves(bptree *tree, const void *from, size_t from_len, const void *to, size_t to_len,
-                       int (*visit)(void *arg, const bptree_leaf_view *view), void *arg)
+int bptree_scan_leaves(struct xac_tree *handle, const void *from, size_t from_len, const void *to, size_t to_len,
+                       int (*visit)(void *arg, const xac_tree_leaf_view *view), void *arg)
 {
+        struct bptree *tree = handle->tree;
         const struct bpnode_key low = { from, from_len }, high = { to, to_len };
         struct leaves leaves = { tree, from ? &low : NULL, to ? &high : NULL, visit, arg, 0 };
         if ((from && !leaf_takes_key(&tree->shape, from_len)) || (to && !leaf_takes_key(&tree->shape, to_len)))
                 return -EINVAL;
-        int err = handle_enter(&tree->handle);
+        int err = tree_enter(&tree->handle);
         if (!err)
                 err = arena_run(tree->arena, XAC_RDONLY, visit_body, &leaves);
         return err ? err : leaves.result;

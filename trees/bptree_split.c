@@ -20,7 +20,7 @@
 /* Whether an inner node takes one more separator, whatever its length. */
 static bool takes_separator(const struct bptree *tree, const struct bpnode *node)
 {
-        size_t longest = tree->shape.is_fixed ? 8 : BPTREE_KEY_MAX;
+        size_t longest = tree->shape.is_fixed ? 8 : XAC_TREE_KEY_MAX;
         return bpnode_room(&tree->shape, node) >= bpnode_inner_bytes(&tree->shape, longest);
 }
 

@@ -5,7 +5,7 @@
 
 struct census {
         struct bptree *tree;
-        bptree_stats stats;
+        xac_tree_stats stats;
         int result;
 };
 
@@ -34,14 +34,15 @@ static int count_node(void *arg, page_no page, const struct bpnode *node)
 static int stat_body(void *arg)
 {
         struct census *census = arg;
-        census->stats = (bptree_stats){ 0 };
-        return handle_settle(&census->result, bptree_walk(census->tree, count_node, census));
+        census->stats = (xac_tree_stats){ 0 };
+        return tree_settle(&census->result, bptree_walk(census->tree, count_node, census));
 }
 
-int bptree_stat(bptree *tree, bptree_stats *stats)
+int bptree_stat(struct xac_tree *handle, xac_tree_stats *stats)
 {
+        struct bptree *tree = handle->tree;
         struct census census = { .tree = tree };
-        int err = handle_enter(&tree->handle);
+        int err = tree_enter(&tree->handle);
         if (!err)
                 err = arena_run(tree->arena, XAC_RDONLY, stat_body, &census);
         if (!err)

@@ -8,7 +8,7 @@
 #include "trees/cobindex_top.h"
 
 /* As many index pages as 511 nodes need. */
-void cobindex_init(struct cobindex *index, struct page_arena *arena, page_no root, const struct bpnode_shape *shape)
+void cobindex_init(struct cobindex *index, struct xac_arena *arena, page_no root, const struct bpnode_shape *shape)
 {
         enum { NODES = VEB_TABLE_NODES - 1 };
         const uint32_t node_bytes = shape->is_fixed ? BPNODE_FIXED_KEY : SEPARATOR_BYTES;

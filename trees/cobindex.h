@@ -68,7 +68,7 @@ struct cobindex_first {
 
 /* A tree, as the index needs it. */
 struct cobindex {
-        struct page_arena *arena;
+        struct xac_arena *arena;
         page_no root;
         struct bpnode_shape shape; /* of the segments: leaves, level 0 */
         uint32_t node_bytes;
@@ -90,7 +90,7 @@ struct cobindex_place {
         uint32_t i;      /* segment of the extent */
 };
 
-void cobindex_init(struct cobindex *index, struct page_arena *arena, page_no root, const struct bpnode_shape *shape);
+void cobindex_init(struct cobindex *index, struct xac_arena *arena, page_no root, const struct bpnode_shape *shape);
 
 static inline page_no cobindex_segment_page(const struct cobindex *index, struct cobindex_place place)
 {

@@ -144,7 +144,7 @@ static int with_entries(struct top *top, uint32_t extent, const struct entry *ad
 
 int top_insert(struct top *top, uint32_t extent, const struct separator *separator)
 {
-        struct page_arena *arena = top->index->arena;
+        struct xac_arena *arena = top->index->arena;
         struct entry entry = { 0, *separator };
         int err = page_group_take(arena, &entry.group);
         if (err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "trees/cobtree.h"
 
-void cobtree_init(struct page_arena *arena, const struct catalog_record *record, bptree_compare compare,
+void cobtree_init(struct xac_arena *arena, const struct catalog_record *record, xac_tree_compare compare,
                   void *compare_arg, struct cobtree *tree)
 {
         const struct bpnode_shape shape = { .page_bytes = arena->page_bytes,
@@ -43,15 +43,16 @@ static int get_value(struct get *get)
 static int get_body(void *arg)
 {
         struct get *get = arg;
-        return handle_settle(&get->result, get_value(get));
+        return tree_settle(&get->result, get_value(get));
 }
 
-int cobtree_get(cobtree *tree, const void *key, size_t key_len, void *value, size_t room, size_t *value_len)
+int cobtree_get(struct xac_tree *handle, const void *key, size_t key_len, void *value, size_t room, size_t *value_len)
 {
+        struct cobtree *tree = handle->tree;
         struct get get = { .tree = tree, .key = { key, key_len }, .value = value, .room = room };
         if (!leaf_takes_key(&tree->index.shape, key_len))
                 return -EINVAL;
-        int err = handle_enter(&tree->handle);
+        int err = tree_enter(&tree->handle);
         if (!err)
                 err = arena_run(tree->index.arena, XAC_RDONLY, get_body, &get);
         if (!err)
@@ -60,3 +61,40 @@ int cobtree_get(cobtree *tree, const void *key, size_t key_len, void *value, siz
                 *value_len = get.value_len;
         return err;
 }
+
+/* ---- as a kind of tree ---- */
+
+static int make(struct xac_arena *arena, const struct catalog_record *record)
+{
+        struct cobtree tree;
+        cobtree_init(arena, record, NULL, NULL, &tree);
+        return cobindex_create(&tree.index);
+}
+
+static struct xac_tree *begin(struct xac_arena *arena, const struct catalog_record *record, xac_tree_compare compare,
+                              void *compare_arg, void *tree_)
+{
+        struct cobtree *tree = tree_;
+        cobtree_init(arena, record, compare, compare_arg, tree);
+        return &tree->handle;
+}
+
+static const struct bpnode_shape *shape(const void *tree)
+{
+        return &((const struct cobtree *)tree)->index.shape;
+}
+
+const struct tree_kind cobtree_kind = { .number = XAC_TREE_COBTREE,
+                                        .flag = CATALOG_COBTREE,
+                                        .tree_bytes = sizeof(struct cobtree),
+                                        .make = make,
+                                        .begin = begin,
+                                        .shape = shape,
+                                        .ways = &cobtree_ways,
+                                        .put = cobtree_put,
+                                        .get = cobtree_get,
+                                        .delete = cobtree_delete,
+                                        .scan = cobtree_scan,
+                                        .scan_runs = cobtree_scan_runs,
+                                        .load = cobtree_load,
+                                        .stat = cobtree_stat };

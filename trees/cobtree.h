@@ -3,7 +3,7 @@
 #define TREES_COBTREE_H
 
 /*
- * The inside of <xac/cobtree.h>: what the files of the tree share. Serial code over an arena, as the B+-tree is;
+ * The inside of <xac/tree.h>: what the files of the tree share. Serial code over an arena, as the B+-tree is;
  * segments are its leaves (bpnode.h), and what is done within one is the same code (leaf.h). cobindex.h leads to
  * them.
  *
@@ -33,11 +33,11 @@
  * used segment is empty: the first record makes a segment used, and the last one takes it along.
  */
 
-#include <xac/cobtree.h>
+#include <xac/tree.h>
 
 #include "trees/cobindex.h"
 #include "trees/leaf.h"
-#include "trees/leaf_cursor.h"
+#include "trees/tree_cursor.h"
 
 enum { COBTREE_NO_EXTENT = COBINDEX_EXTENTS_MAX };
 
@@ -45,11 +45,11 @@ struct cobtree {
         struct cobindex index; /* with arena, root, and shape of the segments */
         uint32_t thin_extent;  /* a segment of it was freed, and nobody has looked yet whether it is needed;
                                   COBTREE_NO_EXTENT */
-        struct handle handle;
+        struct xac_tree handle;
 };
 
 /* The tree of a catalog's record. */
-void cobtree_init(struct page_arena *arena, const struct catalog_record *record, bptree_compare compare,
+void cobtree_init(struct xac_arena *arena, const struct catalog_record *record, xac_tree_compare compare,
                   void *compare_arg, struct cobtree *tree);
 
 /* ---- segments ---- */
@@ -116,5 +116,20 @@ int cobtree_tidy(struct cobtree *tree);
 /* Every used segment, in order; a visit that does not return 0 ends it. -ESTALE, XAC_CORRUPT, ARENA_LOST. */
 int cobtree_walk(const struct cobtree *tree, int (*visit)(void *arg, page_no page, const struct bpnode *leaf),
                  void *arg);
+
+/* ---- the calls of <xac/tree.h> ---- */
+
+int cobtree_put(struct xac_tree *handle, const void *key, size_t key_len, const void *value, size_t value_len,
+                int flags);
+int cobtree_get(struct xac_tree *handle, const void *key, size_t key_len, void *value, size_t room, size_t *value_len);
+int cobtree_delete(struct xac_tree *handle, const void *key, size_t key_len);
+int cobtree_load(struct xac_tree *handle, int (*next)(void *arg, xac_tree_record *record), void *arg);
+int cobtree_scan(struct xac_tree *handle, const void *from, size_t from_len, const void *to, size_t to_len,
+                 int (*visit)(void *arg, const xac_tree_record *record), void *arg);
+int cobtree_scan_runs(struct xac_tree *handle, const void *from, size_t from_len, const void *to, size_t to_len,
+                      int (*visit)(void *arg, const void *records, size_t count), void *arg);
+int cobtree_stat(struct xac_tree *handle, xac_tree_stats *stats);
+
+extern const struct leaf_ways cobtree_ways;
 
 #endif

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "trees/cobtree.h"
 
-/* Cursors of cache-oblivious B-trees: leaf_cursor.h with the places of segments. */
-
-struct cobtree_cursor {
-        struct leaf_cursor cursor;
-};
+/* Cursors of cache-oblivious B-trees: tree_cursor.h with the places of segments. */
 
 /* Where a record is. */
 struct cobtree_path {
@@ -86,65 +82,11 @@ static int ways_remove(void *tree, struct bpnode_key key)
         return cobtree_remove_key(tree, key);
 }
 
-int cobtree_cursor_open(cobtree *tree, cobtree_cursor **cursor)
-{
-        static const struct leaf_ways ways = { sizeof(struct cobtree_path),
-                                               ways_seek,
-                                               ways_first,
-                                               ways_last,
-                                               ways_next,
-                                               ways_previous,
-                                               ways_copy,
-                                               ways_remove };
-        struct leaf_cursor *made;
-        int err = leaf_cursor_open(&tree->handle, &tree->index.shape, &ways, &made);
-        *cursor = (struct cobtree_cursor *)made;
-        return err;
-}
-
-void cobtree_cursor_close(cobtree_cursor *cursor)
-{
-        if (cursor)
-                leaf_cursor_close(&cursor->cursor);
-}
-
-int cobtree_cursor_first(cobtree_cursor *cursor)
-{
-        return leaf_cursor_move(&cursor->cursor, MOVE_FIRST);
-}
-
-int cobtree_cursor_last(cobtree_cursor *cursor)
-{
-        return leaf_cursor_move(&cursor->cursor, MOVE_LAST);
-}
-
-int cobtree_cursor_seek(cobtree_cursor *cursor, const void *key, size_t key_len, enum bptree_seek how)
-{
-        return leaf_cursor_seek(&cursor->cursor, key, key_len, how);
-}
-
-int cobtree_cursor_next(cobtree_cursor *cursor)
-{
-        return leaf_cursor_next(&cursor->cursor);
-}
-
-int cobtree_cursor_previous(cobtree_cursor *cursor)
-{
-        return leaf_cursor_previous(&cursor->cursor);
-}
-
-int cobtree_cursor_record(cobtree_cursor *cursor, cobtree_record *record)
-{
-        return leaf_cursor_record(&cursor->cursor, record);
-}
-
-int cobtree_cursor_read(cobtree_cursor *cursor, uint64_t offset, void *bytes, size_t room, size_t *len)
-{
-        return leaf_cursor_read(&cursor->cursor, offset, bytes, room, len);
-}
-
-int cobtree_cursor_delete(cobtree_cursor *cursor)
-{
-        int err = leaf_cursor_delete(&cursor->cursor);
-        return err ? err : cobtree_tidy(cursor->cursor.handle->tree);
-}
+const struct leaf_ways cobtree_ways = { .path_bytes = sizeof(struct cobtree_path),
+                                        .seek = ways_seek,
+                                        .first = ways_first,
+                                        .last = ways_last,
+                                        .next = ways_next,
+                                        .previous = ways_previous,
+                                        .copy = ways_copy,
+                                        .remove = ways_remove };

@@ -114,8 +114,8 @@ static int remove_body(void *arg)
         removal->tree->thin_extent = COBTREE_NO_EXTENT;
         int err = look(removal->tree, removal->key, &place, &i, &chain);
         if (err)
-                return handle_settle(&removal->result, err);
-        err = leaf_cursors_before_change(&removal->tree->handle);
+                return tree_settle(&removal->result, err);
+        err = tree_cursors_before_change(&removal->tree->handle);
         return err ? err : remove_at(removal->tree, place, i, chain);
 }
 
@@ -136,8 +136,7 @@ struct shrinking {
 static int shrink_body(void *arg)
 {
         struct shrinking *shrinking = arg;
-        return handle_settle(&shrinking->result,
-                             cobindex_shrink(&shrinking->tree->index, shrinking->tree->thin_extent));
+        return tree_settle(&shrinking->result, cobindex_shrink(&shrinking->tree->index, shrinking->tree->thin_extent));
 }
 
 /* The record is gone already: what else goes wrong here will be seen by those whom it concerns. */
@@ -151,12 +150,13 @@ int cobtree_tidy(struct cobtree *tree)
         return err == -ECANCELED ? err : 0;
 }
 
-int cobtree_delete(cobtree *tree, const void *key, size_t key_len)
+int cobtree_delete(struct xac_tree *handle, const void *key, size_t key_len)
 {
+        struct cobtree *tree = handle->tree;
         struct removal removal = { tree, { key, key_len }, 0 };
         if (!leaf_takes_key(&tree->index.shape, key_len))
                 return -EINVAL;
-        int err = handle_enter(&tree->handle);
+        int err = tree_enter(&tree->handle);
         if (!err)
                 err = arena_run(tree->index.arena, 0, remove_body, &removal);
         if (err || removal.result)

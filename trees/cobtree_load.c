@@ -17,7 +17,7 @@ enum { LOAD_GAP = 8 };
 
 struct load {
         struct cobtree *tree;
-        int (*next)(void *arg, cobtree_record *record);
+        int (*next)(void *arg, xac_tree_record *record);
         void *arg;
         struct cobindex_place place;
         struct bpnode *leaf; /* the last one, to be written; NULL: the tree is empty */
@@ -83,7 +83,7 @@ static int begin_segment(struct load *load, struct bpnode_key key)
         return 0;
 }
 
-static int append(struct load *load, const cobtree_record *given)
+static int append(struct load *load, const xac_tree_record *given)
 {
         const struct bpnode_shape *shape = &load->tree->index.shape;
         struct bpnode_overflow chain;
@@ -105,10 +105,10 @@ static int append(struct load *load, const cobtree_record *given)
 static int load_body(void *arg)
 {
         struct load *load = arg;
-        cobtree_record record;
+        xac_tree_record record;
         int err = reach_end(load);
         while (!err) {
-                record = (cobtree_record){ 0 };
+                record = (xac_tree_record){ 0 };
                 int more = load->next(load->arg, &record);
                 if (more <= 0)
                         return more;
@@ -119,15 +119,16 @@ static int load_body(void *arg)
         return err;
 }
 
-int cobtree_load(cobtree *tree, int (*next)(void *arg, cobtree_record *record), void *arg)
+int cobtree_load(struct xac_tree *handle, int (*next)(void *arg, xac_tree_record *record), void *arg)
 {
+        struct cobtree *tree = handle->tree;
         struct load load = { .tree = tree, .next = next, .arg = arg };
         uint64_t txn = arena_txn(tree->index.arena);
-        int err = handle_enter(&tree->handle);
+        int err = tree_enter(&tree->handle);
         if (!err)
-                err = leaf_cursors_before_change(&tree->handle);
+                err = tree_cursors_before_change(&tree->handle);
         if (!err)
                 err = arena_run_once(tree->index.arena, 0, load_body, &load);
-        leaf_cursors_carry(&tree->handle, txn); /* the load was a level of its own */
+        tree_cursors_carry(&tree->handle, txn); /* the load was a level of its own */
         return err;
 }

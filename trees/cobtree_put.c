@@ -80,7 +80,7 @@ static int room_body(void *arg)
         if (!err && is_used)
                 err = cobtree_read(tree, cobtree_page(tree, place), &leaf);
         if (err || !is_used)
-                return handle_settle(&put->result, err);
+                return tree_settle(&put->result, err);
         unsigned i = bpnode_find(shape, leaf, put->record.key, &is_equal);
         if (leaf_bytes_to_store(shape, &put->record) <= leaf_room_at(shape, leaf, i, is_equal))
                 return 0;
@@ -240,7 +240,7 @@ static int put_first(const struct put *put)
 
 /* ---- putting ---- */
 
-/* COBTREE_NOOVERWRITE: looks before it writes. */
+/* XAC_TREE_NOOVERWRITE: looks before it writes. */
 static int look_first(const struct put *put, page_no page)
 {
         const struct bpnode *leaf;
@@ -272,23 +272,25 @@ static int put_body(void *arg)
         bool is_used;
         put->result = 0;
         int err = cobindex_find(&put->tree->index, put->record.key, &place, &is_used);
-        if (!err && is_used && put->flags & COBTREE_NOOVERWRITE)
+        if (!err && is_used && put->flags & XAC_TREE_NOOVERWRITE)
                 err = look_first(put, cobtree_page(put->tree, place));
         if (err)
-                return handle_settle(&put->result, err);
-        err = leaf_cursors_before_change(&put->tree->handle);
+                return tree_settle(&put->result, err);
+        err = tree_cursors_before_change(&put->tree->handle);
         if (err)
                 return err;
         return is_used ? put_into(put, place) : put_first(put);
 }
 
-int cobtree_put(cobtree *tree, const void *key, size_t key_len, const void *value, size_t value_len, int flags)
+int cobtree_put(struct xac_tree *handle, const void *key, size_t key_len, const void *value, size_t value_len,
+                int flags)
 {
+        struct cobtree *tree = handle->tree;
         const struct bpnode_shape *shape = &tree->index.shape;
         struct put put = { .tree = tree, .record = { { key, key_len }, value, value_len, false }, .flags = flags };
-        if (!leaf_takes_key(shape, key_len) || !leaf_takes_value(shape, value_len) || flags & ~COBTREE_NOOVERWRITE)
+        if (!leaf_takes_key(shape, key_len) || !leaf_takes_value(shape, value_len) || flags & ~XAC_TREE_NOOVERWRITE)
                 return -EINVAL;
-        int err = handle_enter(&tree->handle);
+        int err = tree_enter(&tree->handle);
         if (err)
                 return err;
         put.is_outside = !arena_txn(tree->index.arena);

@@ -90,10 +90,11 @@ static int scan_body(void *arg)
         scan->is_last = false;
         scan->result = 0;
         int err = scan_extents(scan);
-        return err ? handle_settle(&scan->result, err) : 0;
+        return err ? tree_settle(&scan->result, err) : 0;
 }
 
-static int scan_tree(cobtree *tree, struct bpnode_key from, struct bpnode_key to, const struct leaf_visitor *visitor)
+static int scan_tree(struct cobtree *tree, struct bpnode_key from, struct bpnode_key to,
+                     const struct leaf_visitor *visitor)
 {
         const struct bpnode_shape *shape = &tree->index.shape;
         struct scan scan = {
@@ -101,22 +102,24 @@ static int scan_tree(cobtree *tree, struct bpnode_key from, struct bpnode_key to
         };
         if ((from.bytes && !leaf_takes_key(shape, from.len)) || (to.bytes && !leaf_takes_key(shape, to.len)))
                 return -EINVAL;
-        int err = handle_enter(&tree->handle);
+        int err = tree_enter(&tree->handle);
         if (!err)
                 err = arena_run(tree->index.arena, XAC_RDONLY, scan_body, &scan);
         return err ? err : scan.result;
 }
 
-int cobtree_scan(cobtree *tree, const void *from, size_t from_len, const void *to, size_t to_len,
-                 int (*visit)(void *arg, const bptree_record *record), void *arg)
+int cobtree_scan(struct xac_tree *handle, const void *from, size_t from_len, const void *to, size_t to_len,
+                 int (*visit)(void *arg, const xac_tree_record *record), void *arg)
 {
+        struct cobtree *tree = handle->tree;
         const struct leaf_visitor visitor = { .visit = visit, .arg = arg };
         return scan_tree(tree, (struct bpnode_key){ from, from_len }, (struct bpnode_key){ to, to_len }, &visitor);
 }
 
-int cobtree_scan_runs(cobtree *tree, const void *from, size_t from_len, const void *to, size_t to_len,
+int cobtree_scan_runs(struct xac_tree *handle, const void *from, size_t from_len, const void *to, size_t to_len,
                       int (*visit)(void *arg, const void *records, size_t count), void *arg)
 {
+        struct cobtree *tree = handle->tree;
         const struct leaf_visitor visitor = { .visit_run = visit, .arg = arg };
         if (!tree->index.shape.is_fixed)
                 return -EINVAL;

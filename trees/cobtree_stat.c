@@ -35,7 +35,7 @@ int cobtree_walk(const struct cobtree *tree, int (*visit)(void *arg, page_no pag
 
 struct census {
         const struct cobtree *tree;
-        cobtree_stats stats;
+        xac_tree_stats stats;
         int result;
 };
 
@@ -45,8 +45,8 @@ static int count_segment(void *arg, page_no page, const struct bpnode *leaf)
         const struct bpnode_shape *shape = &census->tree->index.shape;
         (void)page;
         census->stats.records += leaf->count;
-        census->stats.used_segments++;
-        census->stats.segment_bytes_used += bpnode_used(shape, leaf);
+        census->stats.leaf_pages++;
+        census->stats.leaf_bytes_used += bpnode_used(shape, leaf);
         for (unsigned i = 0; !shape->is_fixed && i < leaf->count; i++) {
                 struct bpnode_record record = bpnode_record_at(shape, leaf, i);
                 if (record.is_overflow)
@@ -60,7 +60,7 @@ static int count_index_page(void *arg, page_no page)
 {
         struct census *census = arg;
         (void)page;
-        census->stats.index_pages++;
+        census->stats.inner_pages++;
         return 0;
 }
 
@@ -70,7 +70,7 @@ static int count_all(struct census *census)
         const char *fault;
         page_no page;
         uint32_t extents;
-        census->stats = (cobtree_stats){ 0 };
+        census->stats = (xac_tree_stats){ 0 };
         int err = cobindex_extents(index, &extents);
         if (!err)
                 err = cobindex_walk(index, count_index_page, census, &fault, &page);
@@ -86,13 +86,14 @@ static int count_all(struct census *census)
 static int stat_body(void *arg)
 {
         struct census *census = arg;
-        return handle_settle(&census->result, count_all(census));
+        return tree_settle(&census->result, count_all(census));
 }
 
-int cobtree_stat(cobtree *tree, cobtree_stats *stats)
+int cobtree_stat(struct xac_tree *handle, xac_tree_stats *stats)
 {
+        struct cobtree *tree = handle->tree;
         struct census census = { .tree = tree };
-        int err = handle_enter(&tree->handle);
+        int err = tree_enter(&tree->handle);
         if (!err)
                 err = arena_run(tree->index.arena, XAC_RDONLY, stat_body, &census);
         if (!err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "trees/ehash.h"
 
-void ehash_init(struct page_arena *arena, const struct catalog_record *record, struct ehash *table)
+void ehash_init(struct xac_arena *arena, const struct catalog_record *record, struct ehash *table)
 {
         memset(table, 0, sizeof(*table));
         table->arena = arena;
@@ -22,7 +22,7 @@ void ehash_end(struct ehash *table)
 
 void ehash_learn(struct ehash *table, const struct ehash_way *way)
 {
-        const struct page_arena *arena = table->arena;
+        const struct xac_arena *arena = table->arena;
         const struct ehash_lesson lesson = ehash_cache_learn(&table->cache, way->begin, ehash_way_depth(way), way->page,
                                                              arena->byte_len >> arena->page_shift);
         if (!table->shortcut)
@@ -93,7 +93,7 @@ int ehash_read_seed(struct ehash *table)
 static int seed_body(void *arg)
 {
         struct learning *learning = arg;
-        return handle_settle(&learning->result, ehash_read_seed(learning->table));
+        return tree_settle(&learning->result, ehash_read_seed(learning->table));
 }
 
 /* E5 */
@@ -105,7 +105,7 @@ static bool is_seed_known(const struct ehash *table)
 int ehash_enter(struct ehash *table)
 {
         struct learning learning = { .table = table };
-        int err = handle_enter(&table->handle);
+        int err = tree_enter(&table->handle);
         if (err || is_seed_known(table))
                 return err;
         err = arena_run(table->arena, XAC_RDONLY, seed_body, &learning);
@@ -179,11 +179,12 @@ static int get_body(void *arg)
         int err = get_at_once(get);
         if (err == -ENOENT)
                 err = get_by_directory(get);
-        return handle_settle(&get->result, err);
+        return tree_settle(&get->result, err);
 }
 
-int ehash_get(ehash *table, const void *key, size_t key_len, void *value, size_t room, size_t *value_len)
+int ehash_get(struct xac_tree *handle, const void *key, size_t key_len, void *value, size_t room, size_t *value_len)
 {
+        struct ehash *table = handle->tree;
         struct get get;
         if (!ehash_takes_key(table, key_len))
                 return -EINVAL;
@@ -201,3 +202,46 @@ int ehash_get(ehash *table, const void *key, size_t key_len, void *value, size_t
                 *value_len = get.value_len;
         return err;
 }
+
+/* ---- as a kind of tree ---- */
+
+static int make(struct xac_arena *arena, const struct catalog_record *record)
+{
+        struct ehash table;
+        ehash_init(arena, record, &table);
+        return ehash_create(&table);
+}
+
+static struct xac_tree *begin(struct xac_arena *arena, const struct catalog_record *record, xac_tree_compare compare,
+                              void *compare_arg, void *table_)
+{
+        struct ehash *table = table_;
+        (void)compare, (void)compare_arg;
+        ehash_init(arena, record, table);
+        return &table->handle;
+}
+
+static void end(void *table)
+{
+        ehash_end(table);
+}
+
+static const struct bpnode_shape *shape(const void *table)
+{
+        return &((const struct ehash *)table)->shape;
+}
+
+const struct tree_kind ehash_kind = { .number = XAC_TREE_HASH,
+                                      .flag = CATALOG_EHASH,
+                                      .tree_bytes = sizeof(struct ehash),
+                                      .make = make,
+                                      .begin = begin,
+                                      .end = end,
+                                      .shape = shape,
+                                      .ways = &ehash_ways,
+                                      .put = ehash_put,
+                                      .get = ehash_get,
+                                      .delete = ehash_delete,
+                                      .scan = ehash_scan,
+                                      .arrange = ehash_arrange,
+                                      .stat = ehash_stat };

@@ -3,7 +3,7 @@
 #define TREES_EHASH_H
 
 /*
- * The inside of <xac/ehash.h>: what the files of the table share. Serial code over an arena, as the B+-tree is.
+ * The inside of <xac/tree.h>: what the files of the table share. Serial code over an arena, as the B+-tree is.
  *
  * Extendible hashing (R. Fagin, J. Nievergelt, N. Pippenger, H. R. Strong, TODS 4(3), 1979): the first bits of a key's
  * hash value choose a slot of the directory, which names a bucket; several slots side by side may name the same. A
@@ -46,18 +46,18 @@
 #include <errno.h>
 #include <string.h>
 
-#include <xac/ehash.h>
+#include <xac/tree.h>
 
 #include "pages/page_alloc.h"
 #include "trees/ehash_cache.h"
 #include "trees/ehash_key.h"
 #include "trees/ehash_shortcut.h"
 #include "trees/leaf.h"
-#include "trees/leaf_cursor.h"
+#include "trees/tree_cursor.h"
 
 enum { EHASH_NODE_BITS = 9, EHASH_LEVELS = 7 };
 
-#define SEED_FOR_GOOD UINT64_MAX /* ehash.seed_in, once the table is confirmed (handle.h) */
+#define SEED_FOR_GOOD UINT64_MAX /* ehash.seed_in, once the table is confirmed (tree.h) */
 
 /* A page of the directory. */
 struct ehash_node {
@@ -71,7 +71,7 @@ struct ehash_node {
 };
 
 struct ehash {
-        struct page_arena *arena;
+        struct xac_arena *arena;
         page_no root;
         struct bpnode_shape shape; /* of the buckets */
         uint64_t seed;
@@ -79,7 +79,7 @@ struct ehash {
         struct ehash_cache cache;
         struct ehash_shortcut *shortcut; /* NULL: the table was opened without */
         uint64_t buckets;                /* with a shortcut: how many there are */
-        struct handle handle;
+        struct xac_tree handle;
 };
 
 /* A way through the directory to a bucket, or to slots that have none, in one transaction. */
@@ -94,7 +94,7 @@ struct ehash_way {
 };
 
 /* The table of a catalog's record. */
-void ehash_init(struct page_arena *arena, const struct catalog_record *record, struct ehash *table);
+void ehash_init(struct xac_arena *arena, const struct catalog_record *record, struct ehash *table);
 /* Frees what belongs to the handle. */
 void ehash_end(struct ehash *table);
 /* From now on the table has a shortcut. -EINVAL: the arena cannot be rewired; -ENOMEM, -EAGAIN. */
@@ -107,7 +107,7 @@ int ehash_read_seed(struct ehash *table);
 
 static inline bool ehash_takes_key(const struct ehash *table, size_t len)
 {
-        return table->shape.is_fixed ? len == 8 : len && len <= EHASH_KEY_MAX;
+        return table->shape.is_fixed ? len == 8 : len && len <= XAC_TREE_HASH_KEY_MAX;
 }
 
 /* A bucket to be changed. ARENA_LOST, XAC_CORRUPT: it is none, because a damaged map has made something else of it. */
@@ -175,5 +175,18 @@ int ehash_split(struct ehash *table, struct ehash_way *way, uint64_t hash, const
 int ehash_remove_key(struct ehash *table, struct bpnode_key key);
 /* A page that belongs to the table no more (E3). */
 int ehash_free_page(const struct ehash *table, page_no page);
+
+/* ---- the calls of <xac/tree.h> ---- */
+
+int ehash_put(struct xac_tree *handle, const void *key, size_t key_len, const void *value, size_t value_len, int flags);
+int ehash_get(struct xac_tree *handle, const void *key, size_t key_len, void *value, size_t room, size_t *value_len);
+int ehash_delete(struct xac_tree *handle, const void *key, size_t key_len);
+/* Without a range: -EOPNOTSUPP. */
+int ehash_scan(struct xac_tree *handle, const void *from, size_t from_len, const void *to, size_t to_len,
+               int (*visit)(void *arg, const xac_tree_record *record), void *arg);
+int ehash_arrange(struct xac_tree *handle);
+int ehash_stat(struct xac_tree *handle, xac_tree_stats *stats);
+
+extern const struct leaf_ways ehash_ways;
 
 #endif

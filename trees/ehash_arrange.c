@@ -50,9 +50,9 @@ static int move_bucket(struct arranging *arranging, struct ehash_way *way)
 
 static int count_buckets(struct ehash *table, uint64_t *buckets)
 {
-        ehash_stats stats;
-        int err = ehash_stat(table, &stats);
-        *buckets = stats.buckets;
+        xac_tree_stats stats;
+        int err = ehash_stat(&table->handle, &stats);
+        *buckets = stats.leaf_pages;
         return err;
 }
 
@@ -77,8 +77,9 @@ static int arrange(struct arranging *arranging)
         return err == -ENOENT ? 0 : err;
 }
 
-int ehash_arrange(ehash *table)
+int ehash_arrange(struct xac_tree *handle)
 {
+        struct ehash *table = handle->tree;
         struct arranging arranging = { .table = table };
         struct ehash_shortcut *shortcut = table->shortcut;
         if (!table->arena->pool)
@@ -87,7 +88,7 @@ int ehash_arrange(ehash *table)
         if (!err)
                 err = count_buckets(table, &arranging.left);
         if (!err)
-                err = leaf_cursors_before_change(&table->handle);
+                err = tree_cursors_before_change(&table->handle);
         if (err)
                 return err;
         table->shortcut = NULL;

@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#include "pages/page_arena.h"
+#include "pages/arena.h"
 
 enum { EHASH_CACHE_BITS_MIN = 4, EHASH_CACHE_BITS_MAX = 26 };
 

@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "trees/ehash.h"
 
-#include <stdlib.h>
-
-/* Cursors of hash tables: leaf_cursor.h with ways through the directory, by keys as they are stored. */
-
-struct ehash_cursor {
-        struct leaf_cursor *cursor;
-        struct ehash *table;
-        unsigned char shown[EHASH_FRONT]; /* fixed: the key of the record that was asked for last */
-};
+/* Cursors of hash tables: tree_cursor.h with ways through the directory, by keys as they are stored. */
 
 struct ehash_path {
         struct ehash_way way;
@@ -85,87 +77,41 @@ static int ways_remove(void *table, struct bpnode_key key)
         return ehash_remove_key(table, key);
 }
 
-int ehash_cursor_open(ehash *table, ehash_cursor **cursor)
-{
-        static const struct leaf_ways ways = { sizeof(struct ehash_path),
-                                               ways_seek,
-                                               ways_first,
-                                               ways_last,
-                                               ways_next,
-                                               ways_previous,
-                                               ways_copy,
-                                               ways_remove };
-        struct ehash_cursor *made = malloc(sizeof(*made));
-        *cursor = NULL;
-        if (!made)
-                return -ENOMEM;
-        made->table = table;
-        int err = leaf_cursor_open(&table->handle, &table->shape, &ways, &made->cursor);
-        if (err)
-                free(made);
-        else
-                *cursor = made;
-        return err;
-}
-
-void ehash_cursor_close(ehash_cursor *cursor)
-{
-        if (!cursor)
-                return;
-        leaf_cursor_close(cursor->cursor);
-        free(cursor);
-}
-
-int ehash_cursor_first(ehash_cursor *cursor)
-{
-        return leaf_cursor_move(cursor->cursor, MOVE_FIRST);
-}
-
-int ehash_cursor_last(ehash_cursor *cursor)
-{
-        return leaf_cursor_move(cursor->cursor, MOVE_LAST);
-}
-
-int ehash_cursor_seek(ehash_cursor *cursor, const void *key, size_t key_len)
+static int ways_seek_key(struct xac_tree_cursor *cursor, const void *key, size_t key_len, enum xac_tree_seek how)
 {
         struct ehash_key stored;
-        if (!cursor->cursor->handle || !ehash_takes_key(cursor->table, key_len))
+        struct ehash *table = cursor->handle->tree;
+        if (how != XAC_TREE_EQ)
+                return -EOPNOTSUPP;
+        if (!ehash_takes_key(table, key_len))
                 return -EINVAL;
-        int err = ehash_enter(cursor->table);
+        int err = ehash_enter(table);
         if (err)
                 return err;
-        ehash_key_make(&cursor->table->shape, cursor->table->seed, key, key_len, &stored);
-        return leaf_cursor_seek(cursor->cursor, stored.bytes, stored.len, BPTREE_EQ);
+        ehash_key_make(&table->shape, table->seed, key, key_len, &stored);
+        return tree_cursor_seek(cursor, stored.bytes, stored.len, XAC_TREE_EQ);
 }
 
-int ehash_cursor_next(ehash_cursor *cursor)
+static int ways_record(struct xac_tree_cursor *cursor, xac_tree_record *record)
 {
-        return leaf_cursor_next(cursor->cursor);
-}
-
-int ehash_cursor_previous(ehash_cursor *cursor)
-{
-        return leaf_cursor_previous(cursor->cursor);
-}
-
-int ehash_cursor_record(ehash_cursor *cursor, ehash_record *record)
-{
-        if (!cursor->cursor->handle)
-                return -EINVAL;
-        int err = ehash_enter(cursor->table);
+        struct ehash *table = cursor->handle->tree;
+        int err = ehash_enter(table);
         if (!err)
-                err = leaf_cursor_record(cursor->cursor, record);
+                err = tree_cursor_record(cursor, record);
         if (!err)
-                ehash_key_show(&cursor->table->shape, cursor->table->seed, record, cursor->shown);
+                ehash_key_show(&table->shape, table->seed, record, cursor->shown);
         return err;
 }
 
-int ehash_cursor_read(ehash_cursor *cursor, uint64_t offset, void *bytes, size_t room, size_t *len)
-{
-        return leaf_cursor_read(cursor->cursor, offset, bytes, room, len);
-}
+_Static_assert(sizeof(((struct xac_tree_cursor *)NULL)->shown) == EHASH_FRONT, "ehash_key_show()");
 
-int ehash_cursor_delete(ehash_cursor *cursor)
-{
-        return leaf_cursor_delete(cursor->cursor);
-}
+const struct leaf_ways ehash_ways = { .path_bytes = sizeof(struct ehash_path),
+                                      .seek = ways_seek,
+                                      .first = ways_first,
+                                      .last = ways_last,
+                                      .next = ways_next,
+                                      .previous = ways_previous,
+                                      .copy = ways_copy,
+                                      .remove = ways_remove,
+                                      .seek_key = ways_seek_key,
+                                      .record = ways_record };

@@ -172,8 +172,8 @@ static int remove_body(void *arg)
         removal->result = 0;
         int err = look(table, removal->key, &way, &i, &chain);
         if (err)
-                return handle_settle(&removal->result, err);
-        err = leaf_cursors_before_change(&table->handle);
+                return tree_settle(&removal->result, err);
+        err = tree_cursors_before_change(&table->handle);
         if (err)
                 return err;
         struct bpnode *leaf;
@@ -192,8 +192,9 @@ int ehash_remove_key(struct ehash *table, struct bpnode_key key)
         return err ? err : removal.result;
 }
 
-int ehash_delete(ehash *table, const void *key, size_t key_len)
+int ehash_delete(struct xac_tree *handle, const void *key, size_t key_len)
 {
+        struct ehash *table = handle->tree;
         struct ehash_key stored;
         if (!ehash_takes_key(table, key_len))
                 return -EINVAL;

@@ -23,7 +23,7 @@ enum { EHASH_FRONT = 8 }; /* bytes of the hash value */
 struct ehash_key {
         uint64_t hash;
         size_t len;
-        unsigned char bytes[BPTREE_KEY_MAX];
+        unsigned char bytes[XAC_TREE_KEY_MAX];
 };
 
 static inline struct bpnode_key ehash_stored(const struct ehash_key *key)
@@ -104,7 +104,7 @@ static inline void ehash_key_make(const struct bpnode_shape *shape, uint64_t see
 }
 
 /* The key of a record as the program gave it. Fixed: into `room`, 8 bytes. */
-static inline void ehash_key_show(const struct bpnode_shape *shape, uint64_t seed, bptree_record *record,
+static inline void ehash_key_show(const struct bpnode_shape *shape, uint64_t seed, xac_tree_record *record,
                                   unsigned char *room)
 {
         if (!shape->is_fixed) {

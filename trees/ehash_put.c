@@ -124,7 +124,7 @@ static int put_copy(const struct put *put, struct bpnode *leaf)
         return err;
 }
 
-/* BPTREE_NOOVERWRITE: looks before it writes. */
+/* XAC_TREE_NOOVERWRITE: looks before it writes. */
 static bool is_there(const struct put *put, const struct ehash_way *way)
 {
         bool is_equal = false;
@@ -139,11 +139,11 @@ static int put_body(void *arg)
         struct ehash_way way;
         put->result = 0;
         int err = ehash_find(put->table, put->key->hash, &way);
-        if (!err && put->flags & EHASH_NOOVERWRITE && is_there(put, &way))
+        if (!err && put->flags & XAC_TREE_NOOVERWRITE && is_there(put, &way))
                 err = -EEXIST;
         if (err)
-                return handle_settle(&put->result, err);
-        err = leaf_cursors_before_change(&put->table->handle);
+                return tree_settle(&put->result, err);
+        err = tree_cursors_before_change(&put->table->handle);
         if (err || !way.page)
                 return err ? err : put_slowly(put);
         struct bpnode *leaf;
@@ -153,12 +153,13 @@ static int put_body(void *arg)
         return leaf_is_inside(&put->table->shape, leaf, put->value) ? put_copy(put, leaf) : put_into(put, leaf);
 }
 
-int ehash_put(ehash *table, const void *key, size_t key_len, const void *value, size_t value_len, int flags)
+int ehash_put(struct xac_tree *handle, const void *key, size_t key_len, const void *value, size_t value_len, int flags)
 {
+        struct ehash *table = handle->tree;
         struct ehash_key stored;
         struct put put = { table, &stored, value, value_len, flags, 0 };
         if (!ehash_takes_key(table, key_len) || !leaf_takes_value(&table->shape, value_len) ||
-            flags & ~EHASH_NOOVERWRITE)
+            flags & ~XAC_TREE_NOOVERWRITE)
                 return -EINVAL;
         int err = ehash_enter(table);
         if (err)

@@ -5,16 +5,16 @@
 
 struct scan {
         struct ehash *table;
-        int (*visit)(void *arg, const ehash_record *record);
+        int (*visit)(void *arg, const xac_tree_record *record);
         void *arg;
         int result;
 };
 
-static int show(void *arg, const bptree_record *stored)
+static int show(void *arg, const xac_tree_record *stored)
 {
         struct scan *scan = arg;
         unsigned char shown[EHASH_FRONT];
-        bptree_record record = *stored;
+        xac_tree_record record = *stored;
         ehash_key_show(&scan->table->shape, scan->table->seed, &record, shown);
         return scan->visit(scan->arg, &record);
 }
@@ -38,12 +38,17 @@ static int scan_body(void *arg)
 {
         struct scan *scan = arg;
         int err = scan_buckets(scan);
-        return err ? handle_settle(&scan->result, err) : 0;
+        return err ? tree_settle(&scan->result, err) : 0;
 }
 
-int ehash_scan(ehash *table, int (*visit)(void *arg, const ehash_record *record), void *arg)
+int ehash_scan(struct xac_tree *handle, const void *from, size_t from_len, const void *to, size_t to_len,
+               int (*visit)(void *arg, const xac_tree_record *record), void *arg)
 {
+        struct ehash *table = handle->tree;
         struct scan scan = { table, visit, arg, 0 };
+        (void)from_len, (void)to_len;
+        if (from || to)
+                return -EOPNOTSUPP;
         int err = ehash_enter(table);
         if (!err)
                 err = arena_run(table->arena, XAC_RDONLY, scan_body, &scan);

@@ -10,11 +10,11 @@
  * that with what the area shows: so slots that changed several times are mapped once, and what comes before a new
  * directory is not mapped at all. Neighbours that changed are mapped together.
  *
- *      M1  What was asked for before a whole directory is not carried out after it;
- *      M2  what was asked for after it is.
- *      M3  The mapper says that it sleeps, and then looks for requests once more; the owner queues one, and then looks
+ *      SM1  What was asked for before a whole directory is not carried out after it;
+ *      SM2  what was asked for after it is.
+ *      SM3  The mapper says that it sleeps, and then looks for requests once more; the owner queues one, and then looks
  *          whether the mapper sleeps.
- *      M4  The owner says that it waits, and then looks at `shown` once more; the mapper stores that, and then looks
+ *      SM4  The owner says that it waits, and then looks at `shown` once more; the mapper stores that, and then looks
  *          whether the owner waits.
  */
 
@@ -28,7 +28,7 @@
 #include <time.h>
 #include <urcu/wfcqueue.h>
 
-#include "pages/page_arena.h"
+#include "pages/arena.h"
 #include "trees/ehash_trial.h"
 
 enum {
@@ -49,7 +49,7 @@ struct request {
 
 struct ehash_mapper {
         struct ehash_shortcut *shortcut;
-        const struct page_arena *arena;
+        const struct xac_arena *arena;
         bool is_tried;
         pthread_t thread;
         sem_t bell;
@@ -63,7 +63,7 @@ struct ehash_mapper {
         struct cds_wfcq_tail tail; /* the owner's end */
 
         struct __cds_wfcq_head head; /* the mapper's from here on */
-        rewire_area *area;           /* NULL: refused, or none yet */
+        xac_rewire_area *area;       /* NULL: refused, or none yet */
         uint64_t area_slots;
         uint64_t noted;  /* requests */
         uint64_t *pages; /* what is to be shown */
@@ -81,7 +81,7 @@ static void wait_for(sem_t *bell)
                 assert(errno == EINTR);
 }
 
-/* M3 */
+/* SM3 */
 static void wake(struct ehash_mapper *mapper)
 {
         if (atomic_load(&mapper->is_asleep) && atomic_exchange(&mapper->is_asleep, false))
@@ -241,7 +241,7 @@ static struct request *take(struct ehash_mapper *mapper)
 
 static void forget_area(struct ehash_mapper *mapper)
 {
-        rewire_area_destroy(mapper->area);
+        xac_rewire_area_destroy(mapper->area);
         mapper->area = NULL;
 }
 
@@ -265,15 +265,15 @@ static void note(struct ehash_mapper *mapper)
 
 static bool is_shown(const struct ehash_mapper *mapper, uint64_t slot)
 {
-        return rewire_area_page(mapper->area, slot) == mapper->pages[slot];
+        return xac_rewire_area_page(mapper->area, slot) == mapper->pages[slot];
 }
 
 /* What is in the page tables takes no fault at the first lookup. */
 static int show_run(struct ehash_mapper *mapper, uint64_t first, uint64_t end)
 {
-        int err = rewire_area_map_each(mapper->area, first, mapper->pages + first, end - first);
+        int err = xac_rewire_area_map_each(mapper->area, first, mapper->pages + first, end - first);
         if (!err)
-                rewire_area_populate(mapper->area, first, end - first);
+                xac_rewire_area_populate(mapper->area, first, end - first);
         return err;
 }
 
@@ -295,7 +295,7 @@ static int fit_area(struct ehash_mapper *mapper)
                 return 0;
         forget_area(mapper);
         mapper->area_slots = mapper->slots;
-        return rewire_area_create(mapper->arena->pool, mapper->slots, REWIRE_READ_ONLY, &mapper->area);
+        return xac_rewire_area_create(mapper->arena->pool, mapper->slots, XAC_REWIRE_READ_ONLY, &mapper->area);
 }
 
 /* Without memory for the trial it is not known. */
@@ -305,7 +305,7 @@ static bool is_slower(const struct ehash_mapper *mapper)
         struct ehash_ways ways = { .arena = mapper->arena->base,
                                    .page_shift = mapper->arena->page_shift,
                                    .directory = directory,
-                                   .area = rewire_area_address(mapper->area) };
+                                   .area = xac_rewire_area_address(mapper->area) };
         if (!directory)
                 return true;
         for (uint64_t slot = 0; slot < mapper->slots; slot++)
@@ -337,10 +337,10 @@ static void show(struct ehash_mapper *mapper)
 static void publish(struct ehash_mapper *mapper)
 {
         struct ehash_shortcut *shortcut = mapper->shortcut;
-        atomic_store(&mapper->mappings, mapper->area ? rewire_area_mappings(mapper->area) : 0);
-        shortcut->base = mapper->area ? rewire_area_address(mapper->area) : NULL;
+        atomic_store(&mapper->mappings, mapper->area ? xac_rewire_area_mappings(mapper->area) : 0);
+        shortcut->base = mapper->area ? xac_rewire_area_address(mapper->area) : NULL;
         atomic_store(&shortcut->shown, mapper->noted);
-        if (atomic_exchange(&mapper->is_awaited, false)) /* M4 */
+        if (atomic_exchange(&mapper->is_awaited, false)) /* SM4 */
                 sem_post(&mapper->answered);
 }
 
@@ -441,7 +441,7 @@ static void free_all(struct ehash_shortcut *shortcut)
         free(shortcut);
 }
 
-int ehash_shortcut_start(struct page_arena *arena, bool is_tried, struct ehash_shortcut **shortcut)
+int ehash_shortcut_start(struct xac_arena *arena, bool is_tried, struct ehash_shortcut **shortcut)
 {
         if (!arena->pool)
                 return -EINVAL;

@@ -18,16 +18,16 @@
  *      owner      directory changes   request n queued   wanted = n   base is NULL          ...  base is an address
  *      mapper                                            maps, fills the page table   shown = n
  *
- *      Q1  When the directory has changed, the owner makes the request, and wants it, before it looks for a base again.
- *      Q2  The mapper stores `shown` when the area is as all requests up to that one ask. `base` comes before it.
- *      Q3  The owner takes a base only if `shown` is its last request, and uses it until the next request at most.
- *      Q4  The mapper changes the area, or puts another in its place, only while `shown` is behind the last request.
+ *      SQ1  When the directory has changed, the owner requests, and wants that, before it looks for a base again.
+ *      SQ2  The mapper stores `shown` when the area is as all requests up to that one ask. `base` comes before it.
+ *      SQ3  The owner takes a base only if `shown` is its last request, and uses it until the next request at most.
+ *      SQ4  The mapper changes the area, or puts another in its place, only while `shown` is behind the last request.
  *
  * The mapper does not know whether an area helps: it tries it out with each whole directory that is new
  * (ehash_trial.h), and if not, there is no shortcut until the next one, and nothing to be mapped meanwhile.
  *
- * By Q3 and Q4 nobody looks at an area while it changes, and none is unmapped that somebody uses: from the moment of a
- * request the owner has no base, and gets one when the request is done. So an old area need not be kept for anybody
+ * By SQ3 and SQ4 nobody looks at an area while it changes, and none is unmapped that somebody uses: from the moment of
+ * a request the owner has no base, and gets one when the request is done. So an old area need not be kept for anybody
  * (docs/models/shortcut.pml).
  *
  * All functions are the owner's: one thread at a time, that of the table. A child after fork() has no mapper: it must
@@ -41,7 +41,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct page_arena;
+struct xac_arena;
 struct ehash_mapper;
 
 /* Slots for each bucket, up to which the shortcut is worth taking: with more, it needs more of the TLB than the
@@ -78,9 +78,9 @@ struct ehash_shortcut_stats {
         enum ehash_shortcut_state state;
 };
 
-/* Starts a mapper for an arena of page_arena_open_rewired(). `is_tried`: there is no shortcut where it is slower than
+/* Starts a mapper for an arena of xac_arena_open_rewired(). `is_tried`: there is no shortcut where it is slower than
  * the directory. -EINVAL: another kind of arena; -ENOMEM, -EAGAIN. */
-int ehash_shortcut_start(struct page_arena *arena, bool is_tried, struct ehash_shortcut **shortcut);
+int ehash_shortcut_start(struct xac_arena *arena, bool is_tried, struct ehash_shortcut **shortcut);
 /* Ends the thread; requests that wait are forgotten. Before the arena is closed. NULL does nothing. */
 void ehash_shortcut_stop(struct ehash_shortcut *shortcut);
 

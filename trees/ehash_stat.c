@@ -5,7 +5,7 @@
 
 struct census {
         const struct ehash *table;
-        ehash_stats stats;
+        xac_tree_stats stats;
         int result;
 };
 
@@ -14,7 +14,7 @@ static int count_node(void *arg, page_no page, const struct ehash_node *node)
         struct census *census = arg;
         (void)page;
         (void)node;
-        census->stats.directory_pages++;
+        census->stats.inner_pages++;
         return 0;
 }
 
@@ -22,11 +22,11 @@ static int count_bucket(void *arg, page_no page, const struct bpnode *leaf, unsi
 {
         struct census *census = arg;
         const struct bpnode_shape *shape = &census->table->shape;
-        ehash_stats *stats = &census->stats;
+        xac_tree_stats *stats = &census->stats;
         (void)page;
-        stats->buckets++;
+        stats->leaf_pages++;
         stats->records += leaf->count;
-        stats->bucket_bytes_used += bpnode_used(shape, leaf);
+        stats->leaf_bytes_used += bpnode_used(shape, leaf);
         if (depth > stats->depth)
                 stats->depth = depth;
         for (unsigned i = 0; !shape->is_fixed && i < leaf->count; i++) {
@@ -42,11 +42,11 @@ static int stat_body(void *arg)
 {
         struct census *census = arg;
         const struct ehash_visitor visitor = { count_node, count_bucket, census };
-        census->stats = (ehash_stats){ 0 };
-        return handle_settle(&census->result, ehash_walk(census->table, &visitor));
+        census->stats = (xac_tree_stats){ 0 };
+        return tree_settle(&census->result, ehash_walk(census->table, &visitor));
 }
 
-static void stat_shortcut(const struct ehash_shortcut *shortcut, ehash_stats *stats)
+static void stat_shortcut(const struct ehash_shortcut *shortcut, xac_tree_stats *stats)
 {
         struct ehash_shortcut_stats its_stats;
         ehash_shortcut_stat(shortcut, &its_stats);
@@ -54,8 +54,9 @@ static void stat_shortcut(const struct ehash_shortcut *shortcut, ehash_stats *st
         stats->shortcut_is_used = ehash_shortcut_base(shortcut) != NULL;
 }
 
-int ehash_stat(ehash *table, ehash_stats *stats)
+int ehash_stat(struct xac_tree *handle, xac_tree_stats *stats)
 {
+        struct ehash *table = handle->tree;
         struct census census = { .table = table };
         int err = ehash_enter(table);
         if (!err)

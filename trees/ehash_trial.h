@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "pages/page_arena.h"
+#include "pages/arena.h"
 
 struct ehash_ways {
         const char *arena; /* where page 0 is */

@@ -28,8 +28,8 @@ static int copy_bytes(const void *stored, size_t len, void *value, size_t room, 
         return part < len ? -ERANGE : 0;
 }
 
-static int copy_chain(struct page_arena *arena, uint32_t tree_id, struct bpnode_overflow chain, void *value,
-                      size_t room, size_t *value_len)
+static int copy_chain(struct xac_arena *arena, uint32_t tree_id, struct bpnode_overflow chain, void *value, size_t room,
+                      size_t *value_len)
 {
         struct overflow_place place = { 0 };
         size_t copied;
@@ -38,7 +38,7 @@ static int copy_chain(struct page_arena *arena, uint32_t tree_id, struct bpnode_
         return err ? err : chain.byte_len > room ? -ERANGE : 0;
 }
 
-int leaf_get(struct page_arena *arena, const struct bpnode_shape *shape, const struct bpnode *leaf,
+int leaf_get(struct xac_arena *arena, const struct bpnode_shape *shape, const struct bpnode *leaf,
              struct bpnode_key key, void *value, size_t room, size_t *value_len)
 {
         bool is_equal;
@@ -51,7 +51,7 @@ int leaf_get(struct page_arena *arena, const struct bpnode_shape *shape, const s
         return copy_bytes(record.value, record.value_len, value, room, value_len);
 }
 
-int leaf_chain(struct page_arena *arena, const struct bpnode_shape *shape, const struct bpnode *leaf, unsigned i,
+int leaf_chain(struct xac_arena *arena, const struct bpnode_shape *shape, const struct bpnode *leaf, unsigned i,
                struct bpnode_overflow *chain)
 {
         struct bpnode_record record = bpnode_record_at(shape, leaf, i);
@@ -62,7 +62,7 @@ int leaf_chain(struct page_arena *arena, const struct bpnode_shape *shape, const
         return overflow_probe(arena, shape->tree_id, *chain);
 }
 
-int leaf_store_value(struct page_arena *arena, const struct bpnode_shape *shape, struct bpnode_record *record,
+int leaf_store_value(struct xac_arena *arena, const struct bpnode_shape *shape, struct bpnode_record *record,
                      struct bpnode_overflow *chain)
 {
         const void *value = record->value;

@@ -22,18 +22,18 @@ struct leaf_place {
 /* Whether a key of this length can be in such a tree, and a value of that. */
 static inline bool leaf_takes_key(const struct bpnode_shape *shape, size_t len)
 {
-        return shape->is_fixed ? len == 8 : len && len <= BPTREE_KEY_MAX;
+        return shape->is_fixed ? len == 8 : len && len <= XAC_TREE_KEY_MAX;
 }
 
 static inline bool leaf_takes_value(const struct bpnode_shape *shape, size_t len)
 {
-        return shape->is_fixed ? len == shape->value_bytes : len <= BPTREE_VALUE_MAX;
+        return shape->is_fixed ? len == shape->value_bytes : len <= XAC_TREE_VALUE_MAX;
 }
 
 /* ---- records ---- */
 
 /* How a record of a leaf is shown to the world. Inline, as it is done for each one in a scan. */
-static inline void leaf_show(const struct bpnode_record *stored, bptree_record *record)
+static inline void leaf_show(const struct bpnode_record *stored, xac_tree_record *record)
 {
         struct bpnode_overflow chain;
         record->key = stored->key.bytes;
@@ -70,7 +70,7 @@ static inline size_t leaf_room_at(const struct bpnode_shape *shape, const struct
 /* Whether a record may be put behind the last one of a tree, which is that of this leaf (NULL, or empty: there is
  * none). -EINVAL: by its lengths, or its order. */
 static inline int leaf_check_next(const struct bpnode_shape *shape, const struct bpnode *leaf,
-                                  const bptree_record *record)
+                                  const xac_tree_record *record)
 {
         struct bpnode_key key = { record->key, record->key_len };
         if (!leaf_takes_key(shape, key.len) || !leaf_takes_value(shape, record->value_len))
@@ -85,7 +85,7 @@ static inline int leaf_check_next(const struct bpnode_shape *shape, const struct
 
 /* Who sees the records of a scan: one of the two. */
 struct leaf_visitor {
-        int (*visit)(void *arg, const bptree_record *record);
+        int (*visit)(void *arg, const xac_tree_record *record);
         int (*visit_run)(void *arg, const void *records, size_t count); /* fixed size: all of a leaf at once */
         void *arg;
 };
@@ -146,16 +146,16 @@ int leaf_copy_record(const struct bpnode_record *record, struct bpnode_record *c
 /* ---- values that may lie in overflow pages ---- */
 
 /* Copies the value of a key, or its beginning (-ERANGE); *value_len is its whole length. -ENOENT. */
-int leaf_get(struct page_arena *arena, const struct bpnode_shape *shape, const struct bpnode *leaf,
+int leaf_get(struct xac_arena *arena, const struct bpnode_shape *shape, const struct bpnode *leaf,
              struct bpnode_key key, void *value, size_t room, size_t *value_len);
 
 /* The chain of the record at i, which was followed to its end (T3); byte_len 0: it has none. */
-int leaf_chain(struct page_arena *arena, const struct bpnode_shape *shape, const struct bpnode *leaf, unsigned i,
+int leaf_chain(struct xac_arena *arena, const struct bpnode_shape *shape, const struct bpnode *leaf, unsigned i,
                struct bpnode_overflow *chain);
 
 /* The record as it will stand in a leaf: a value too long for that is written into overflow pages, and *chain is in its
  * place. -ENOSPC, -ENOMEM: nothing has happened. */
-int leaf_store_value(struct page_arena *arena, const struct bpnode_shape *shape, struct bpnode_record *record,
+int leaf_store_value(struct xac_arena *arena, const struct bpnode_shape *shape, struct bpnode_record *record,
                      struct bpnode_overflow *chain);
 
 /* Bytes that a record takes in a leaf, whose value may be too long for that. */

@@ -14,7 +14,7 @@
  * `ahead` is the distance to the next leaf; 0: there is nothing to fetch, and what is fetched is there already.
  */
 
-typedef int leaf_visit(void *arg, const bptree_record *record);
+typedef int leaf_visit(void *arg, const xac_tree_record *record);
 
 enum { LINE_BYTES = 64, RUN_BYTES = 2048 };
 
@@ -22,7 +22,7 @@ enum { LINE_BYTES = 64, RUN_BYTES = 2048 };
 static __attribute__((noinline, aligned(64))) int scan_fixed(const char *at, const char *behind, size_t stride,
                                                              ptrdiff_t ahead, leaf_visit *visit, void *arg)
 {
-        bptree_record record = { .key_len = 8, .value_len = stride - 8 };
+        xac_tree_record record = { .key_len = 8, .value_len = stride - 8 };
         for (; at < behind; at += stride) {
                 __builtin_prefetch(at + ahead);
                 record.key = at;
@@ -38,7 +38,7 @@ static __attribute__((noinline, aligned(64))) int scan_variable(const struct bpn
                                                                 ptrdiff_t ahead, leaf_visit *visit, void *arg)
 {
         const struct bpnode_shape shape = { .is_fixed = false }; /* so that nobody asks for each record */
-        bptree_record record;
+        xac_tree_record record;
         for (; i < end; i++) {
                 struct bpnode_record stored = bpnode_record_at(&shape, leaf, i);
                 __builtin_prefetch((const char *)stored.key.bytes + ahead);

@@ -3,7 +3,7 @@
 # Search structures: serial code over an arena of pages, made concurrent and durable by libxac, of which
 # they know <xac/...> alone. A library of its own, libxactrees.
 
-xacinclude_HEADERS += include/xac/page_arena.h include/xac/bptree.h include/xac/cobtree.h include/xac/ehash.h
+xacinclude_HEADERS += include/xac/arena.h include/xac/tree.h
 
 # Everything but the list of exported names: tests that see inside link this.
 noinst_LTLIBRARIES += libxactrees-core.la
@@ -75,11 +75,8 @@ libxactrees_core_la_SOURCES = \
         %D%/ehash_stat.c \
         %D%/ehash_trial.c \
         %D%/ehash_trial.h \
-        %D%/handle.h \
         %D%/leaf.c \
         %D%/leaf.h \
-        %D%/leaf_cursor.c \
-        %D%/leaf_cursor.h \
         %D%/leaf_scan.c \
         %D%/naming_drop.c \
         %D%/naming_open.c \
@@ -87,6 +84,10 @@ libxactrees_core_la_SOURCES = \
         %D%/overflow.h \
         %D%/pma.c \
         %D%/pma.h \
+        %D%/tree.c \
+        %D%/tree.h \
+        %D%/tree_cursor.c \
+        %D%/tree_cursor.h \
         %D%/veb.c \
         %D%/veb.h
 

@@ -7,12 +7,12 @@
 #include "trees/ehash.h"
 #include "trees/overflow.h"
 
-/* What concerns trees of all kinds by their names: bptree_drop, bptree_names. */
+/* What concerns trees of all kinds by their names: xac_tree_drop, xac_tree_names. */
 
 /* ---- dropping ---- */
 
 struct drop {
-        struct page_arena *arena;
+        struct xac_arena *arena;
         const char *name;
         uint32_t tree_id;
         bool is_fixed;
@@ -60,9 +60,9 @@ static int collect_node(void *drop, page_no page, const struct bpnode *node)
 /* Nothing can fail any more. */
 static int forget(struct drop *drop)
 {
-        for (struct handle *open = drop->arena->trees; open; open = open->next)
+        for (struct xac_tree *open = drop->arena->trees; open; open = open->next)
                 if (open->record.tree_id == drop->tree_id)
-                        leaf_cursors_forget(open);
+                        tree_cursors_forget(open);
         return catalog_remove(drop->arena, drop->name);
 }
 
@@ -155,14 +155,14 @@ static int drop_body(void *arg)
         drop->result = 0;
         int err = catalog_find(drop->arena, drop->name, &record);
         if (err)
-                return handle_settle(&drop->result, err);
+                return tree_settle(&drop->result, err);
         drop->tree_id = record.tree_id;
         drop->is_fixed = record.key_bytes != 0;
         err = drop_tree(drop, &record);
         return err == -ESTALE ? XAC_CORRUPT : err;
 }
 
-int bptree_drop(page_arena *arena, const char *name)
+int xac_tree_drop(xac_arena *arena, const char *name)
 {
         struct drop drop = { .arena = arena, .name = name };
         if (!catalog_takes_name(name))
@@ -175,17 +175,17 @@ int bptree_drop(page_arena *arena, const char *name)
 /* ---- names ---- */
 
 struct listing {
-        struct page_arena *arena;
+        struct xac_arena *arena;
         int (*visit)(void *arg, const char *name);
         void *arg;
         int result;
 };
 
-static int list_one(void *arg, const bptree_record *record)
+static int list_one(void *arg, const xac_tree_record *record)
 {
         const struct listing *listing = arg;
-        char name[BPTREE_NAME_MAX + 1];
-        size_t len = record->key_len < BPTREE_NAME_MAX ? record->key_len : BPTREE_NAME_MAX;
+        char name[XAC_TREE_NAME_MAX + 1];
+        size_t len = record->key_len < XAC_TREE_NAME_MAX ? record->key_len : XAC_TREE_NAME_MAX;
         memcpy(name, record->key, len);
         name[len] = '\0';
         return listing->visit(listing->arg, name);
@@ -205,7 +205,7 @@ static int list_body(void *arg)
         return err == -ESTALE ? XAC_CORRUPT : err;
 }
 
-int bptree_names(page_arena *arena, int (*visit)(void *arg, const char *name), void *arg)
+int xac_tree_names(xac_arena *arena, int (*visit)(void *arg, const char *name), void *arg)
 {
         struct listing listing = { arena, visit, arg, 0 };
         int err = arena_run(arena, XAC_RDONLY, list_body, &listing);

@@ -9,11 +9,16 @@
 
 /* What concerns trees of all kinds by their names: opening and closing. */
 
-static bool is_possible(const bptree_options *options)
+static bool is_possible(const struct tree_kind *kind, const xac_tree_options *options)
 {
+        if (kind == &ehash_kind && options->compare)
+                return false;
+        for (size_t i = 0; i < sizeof(options->reserved) / sizeof(options->reserved[0]); i++)
+                if (options->reserved[i])
+                        return false;
         if (!options->key_bytes)
                 return !options->value_bytes;
-        return options->key_bytes == 8 && options->value_bytes <= BPTREE_FIXED_VALUE_MAX && !options->compare;
+        return options->key_bytes == 8 && options->value_bytes <= XAC_TREE_FIXED_VALUE_MAX && !options->compare;
 }
 
 /* ---- whether a tree is still there ---- */
@@ -25,19 +30,19 @@ static bool is_same(const struct catalog_record *a, const struct catalog_record 
 }
 
 struct question {
-        const struct handle *handle;
+        const struct xac_tree *handle;
         int result;
 };
 
 static int ask_body(void *arg)
 {
         struct question *question = arg;
-        const struct handle *handle = question->handle;
+        const struct xac_tree *handle = question->handle;
         struct catalog_record found;
         int err = catalog_find(handle->arena, handle->name, &found);
         if (err == -ENOENT || (!err && !is_same(&handle->record, &found)))
                 err = -ESTALE;
-        return handle_settle(&question->result, err);
+        return tree_settle(&question->result, err);
 }
 
 /*
@@ -45,7 +50,7 @@ static int ask_body(void *arg)
  * and its id are given to others, and the handle would take theirs for its own (T1). So the catalog is asked, once
  * in each transaction, until the tree is found in one of our own: that sees only what was committed.
  */
-static int confirm(struct handle *handle)
+static int confirm(struct xac_tree *handle)
 {
         struct question question = { .handle = handle };
         uint64_t txn = arena_txn(handle->arena);
@@ -65,63 +70,26 @@ static int confirm(struct handle *handle)
 /* ---- finding and making ---- */
 
 struct opening {
-        struct page_arena *arena;
+        struct xac_arena *arena;
         const char *name;
         int flags;
-        uint32_t kind; /* 0, or one of CATALOG_KINDS */
-        const bptree_options *options;
+        const struct tree_kind *kind; /* NULL: any that is there */
+        const xac_tree_options *options;
         struct catalog_record record;
         int result;
 };
 
-static int make_bptree(struct page_arena *arena, const struct catalog_record *record)
-{
-        struct bptree tree;
-        struct bpnode *root = arena_write(arena, record->root);
-        if (!root)
-                return ARENA_LOST;
-        bptree_init(arena, record, NULL, NULL, &tree);
-        bpnode_init(&tree.shape, root, 0);
-        return 0;
-}
-
-static int make_cobtree(struct page_arena *arena, const struct catalog_record *record)
-{
-        struct cobtree tree;
-        cobtree_init(arena, record, NULL, NULL, &tree);
-        return cobindex_create(&tree.index);
-}
-
-static int make_ehash(struct page_arena *arena, const struct catalog_record *record)
-{
-        struct ehash table;
-        ehash_init(arena, record, &table);
-        return ehash_create(&table);
-}
-
-static int make_tree(struct page_arena *arena, const struct catalog_record *record)
-{
-        switch (record->flags & CATALOG_KINDS) {
-        case CATALOG_COBTREE:
-                return make_cobtree(arena, record);
-        case CATALOG_EHASH:
-                return make_ehash(arena, record);
-        default:
-                return make_bptree(arena, record);
-        }
-}
-
 /* The root page was taken. What fails takes its steps back, unless the transaction is lost. */
 static int make(struct opening *opening)
 {
-        struct page_arena *arena = opening->arena;
+        struct xac_arena *arena = opening->arena;
         struct catalog_record *record = &opening->record;
         int err = page_alloc_tree_id(arena, &record->tree_id);
         if (!err)
                 err = catalog_add(arena, opening->name, record);
         if (err)
                 return err;
-        err = make_tree(arena, record);
+        err = tree_kind_of(record)->make(arena, record);
         if (!err || err == ARENA_LOST)
                 return err;
         int remove_err = catalog_remove(arena, opening->name);
@@ -131,11 +99,11 @@ static int make(struct opening *opening)
 static int create(struct opening *opening)
 {
         struct page_reserve reserve = { 0 };
-        const bptree_options *options = opening->options;
-        opening->record =
-                (struct catalog_record){ .key_bytes = options->key_bytes,
-                                         .value_bytes = options->value_bytes,
-                                         .flags = opening->kind | (options->compare ? CATALOG_OWN_ORDER : 0u) };
+        const xac_tree_options *options = opening->options;
+        const struct tree_kind *kind = opening->kind ? opening->kind : &bptree_kind;
+        opening->record = (struct catalog_record){ .key_bytes = options->key_bytes,
+                                                   .value_bytes = options->value_bytes,
+                                                   .flags = kind->flag | (options->compare ? CATALOG_OWN_ORDER : 0u) };
         int err = page_alloc_reserve(opening->arena, &reserve, 1);
         if (err)
                 return err;
@@ -151,42 +119,48 @@ static int open_body(void *arg)
 {
         struct opening *opening = arg;
         int err = catalog_find(opening->arena, opening->name, &opening->record);
-        if (!err && opening->flags & BPTREE_EXCL)
+        if (!err && opening->flags & XAC_TREE_EXCL)
                 err = -EEXIST;
-        if (err == -ENOENT && opening->flags & BPTREE_CREATE) {
+        if (err == -ENOENT && opening->flags & XAC_TREE_CREATE) {
                 opening->result = 0;
                 return create(opening);
         }
-        return handle_settle(&opening->result, err);
+        return tree_settle(&opening->result, err);
 }
 
 /* ---- opening ---- */
 
+enum { SHORTCUTS = XAC_TREE_SHORTCUT | XAC_TREE_SHORTCUT_ALWAYS };
+
 static int check_call(const struct opening *opening)
 {
-        bool is_valid = catalog_takes_name(opening->name) && !(opening->flags & ~(BPTREE_CREATE | BPTREE_EXCL)) &&
-                        opening->flags != BPTREE_EXCL && is_possible(opening->options);
-        return is_valid ? 0 : -EINVAL;
+        const int flags = opening->flags & ~SHORTCUTS;
+        bool is_valid = catalog_takes_name(opening->name) && !(flags & ~(XAC_TREE_CREATE | XAC_TREE_EXCL)) &&
+                        flags != XAC_TREE_EXCL && is_possible(opening->kind, opening->options);
+        if (!is_valid)
+                return -EINVAL;
+        return opening->flags & SHORTCUTS && opening->kind != &ehash_kind ? -EOPNOTSUPP : 0;
 }
 
-static bool is_as_asked(const struct catalog_record *record, const bptree_options *options)
+static bool is_as_asked(const struct catalog_record *record, const xac_tree_options *options)
 {
         return record->key_bytes == options->key_bytes && record->value_bytes == options->value_bytes;
 }
 
 /* NULL options: whatever the tree was made with; a comparison has to be given all the same. */
-static int check_options(const struct opening *opening, const bptree_options *given)
+static int check_options(const struct opening *opening, const xac_tree_options *given)
 {
         const uint32_t flags = opening->record.flags;
-        if ((flags & CATALOG_KINDS) != opening->kind || (given && !is_as_asked(&opening->record, given)))
+        if ((opening->kind && opening->kind != tree_kind_of(&opening->record)) ||
+            (given && !is_as_asked(&opening->record, given)))
                 return -EINVAL;
         return ((flags & CATALOG_OWN_ORDER) != 0) == (opening->options->compare != NULL) ? 0 : -EINVAL;
 }
 
 /* A thread has one handle for each tree, so that its cursors know of all its changes. NULL: not yet. */
-static int share(const struct opening *opening, struct handle **open)
+static int share(const struct opening *opening, struct xac_tree **open)
 {
-        struct handle *handle = opening->arena->trees;
+        struct xac_tree *handle = opening->arena->trees;
         while (handle && !(is_same(&handle->record, &opening->record) && !strcmp(handle->name, opening->name)))
                 handle = handle->next;
         *open = handle;
@@ -199,9 +173,9 @@ static int share(const struct opening *opening, struct handle **open)
 }
 
 /* Finds or makes the tree; *open is its handle if there is one. */
-static int find(struct opening *opening, const bptree_options *given, struct handle **open)
+static int find(struct opening *opening, const xac_tree_options *given, struct xac_tree **open)
 {
-        int err = arena_run(opening->arena, opening->flags & BPTREE_CREATE ? 0 : XAC_RDONLY, open_body, opening);
+        int err = arena_run(opening->arena, opening->flags & XAC_TREE_CREATE ? 0 : XAC_RDONLY, open_body, opening);
         if (!err)
                 err = opening->result;
         if (!err)
@@ -209,55 +183,19 @@ static int find(struct opening *opening, const bptree_options *given, struct han
         return err ? err : share(opening, open);
 }
 
-static struct handle *begin_bptree(const struct opening *opening, struct bptree *tree)
-{
-        const bptree_options *options = opening->options;
-        bptree_init(opening->arena, &opening->record, options->compare, options->compare_arg, tree);
-        return &tree->handle;
-}
-
-static struct handle *begin_cobtree(const struct opening *opening, struct cobtree *tree)
-{
-        const bptree_options *options = opening->options;
-        cobtree_init(opening->arena, &opening->record, options->compare, options->compare_arg, tree);
-        return &tree->handle;
-}
-
-static struct handle *begin_ehash(const struct opening *opening, struct ehash *table)
-{
-        ehash_init(opening->arena, &opening->record, table);
-        return &table->handle;
-}
-
-static struct handle *begin_tree(const struct opening *opening, void *tree)
-{
-        switch (opening->kind) {
-        case CATALOG_COBTREE:
-                return begin_cobtree(opening, tree);
-        case CATALOG_EHASH:
-                return begin_ehash(opening, tree);
-        default:
-                return begin_bptree(opening, tree);
-        }
-}
-
-static size_t tree_bytes(uint32_t kind)
-{
-        return kind == CATALOG_COBTREE ? sizeof(struct cobtree)
-               : kind == CATALOG_EHASH ? sizeof(struct ehash)
-                                       : sizeof(struct bptree);
-}
-
 /* `tree` is memory for one, and becomes one. */
-static struct handle *begin(const struct opening *opening, void *tree)
+static struct xac_tree *begin(const struct opening *opening, void *tree)
 {
-        struct page_arena *arena = opening->arena;
-        struct handle *handle = begin_tree(opening, tree);
+        struct xac_arena *arena = opening->arena;
+        const xac_tree_options *options = opening->options;
+        const struct tree_kind *kind = tree_kind_of(&opening->record);
+        struct xac_tree *handle = kind->begin(arena, &opening->record, options->compare, options->compare_arg, tree);
+        handle->kind = kind;
         handle->arena = arena;
         handle->tree = tree;
         handle->record = opening->record;
-        handle->compare = opening->options->compare;
-        handle->compare_arg = opening->options->compare_arg;
+        handle->compare = options->compare;
+        handle->compare_arg = options->compare_arg;
         strcpy(handle->name, opening->name);
         handle->opens = 1;
         handle->confirmed_in = arena_txn(arena);
@@ -267,7 +205,18 @@ static struct handle *begin(const struct opening *opening, void *tree)
         return handle;
 }
 
-static int open_handle(struct opening *opening, const bptree_options *given, struct handle **open)
+/* Of the kind that is asked for, or of any. */
+static size_t tree_bytes(const struct tree_kind *kind)
+{
+        const struct tree_kind *const kinds[] = { &bptree_kind, &cobtree_kind, &ehash_kind };
+        size_t most = sizeof(struct xac_tree);
+        for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+                if ((!kind || kind == kinds[i]) && kinds[i]->tree_bytes > most)
+                        most = kinds[i]->tree_bytes;
+        return most;
+}
+
+static int open_handle(struct opening *opening, const xac_tree_options *given, struct xac_tree **open)
 {
         int err = check_call(opening);
         if (err)
@@ -283,76 +232,51 @@ static int open_handle(struct opening *opening, const bptree_options *given, str
         return err;
 }
 
-static const bptree_options defaults;
+static const xac_tree_options defaults;
 
-int bptree_open(page_arena *arena, const char *name, int flags, const bptree_options *options, bptree **tree)
+/* *kind: NULL for any. -EINVAL. */
+static int kind_asked_for(const xac_tree_options *options, int flags, const struct tree_kind **kind)
 {
-        struct opening opening = { arena, name, flags, 0, options ? options : &defaults, { 0 }, 0 };
-        struct handle *open = NULL;
-        int err = open_handle(&opening, options, &open);
-        *tree = err ? NULL : open->tree;
-        return err;
+        static const struct tree_kind *const kinds[] = { &bptree_kind, &bptree_kind, &cobtree_kind, &ehash_kind };
+        *kind = flags & SHORTCUTS ? &ehash_kind : NULL;
+        if (!options)
+                return 0;
+        if (options->kind >= sizeof(kinds) / sizeof(kinds[0]))
+                return -EINVAL;
+        *kind = kinds[options->kind];
+        return 0;
 }
 
-int cobtree_open(page_arena *arena, const char *name, int flags, const cobtree_options *options, cobtree **tree)
+int xac_tree_open(xac_arena *arena, const char *name, int flags, const xac_tree_options *options, xac_tree **tree)
 {
-        struct opening opening = { arena, name, flags, CATALOG_COBTREE, options ? options : &defaults, { 0 }, 0 };
-        struct handle *open = NULL;
-        int err = open_handle(&opening, options, &open);
-        *tree = err ? NULL : open->tree;
-        return err;
-}
-
-enum { SHORTCUTS = EHASH_SHORTCUT | EHASH_SHORTCUT_ALWAYS };
-
-int ehash_open(page_arena *arena, const char *name, int flags, const ehash_options *options, ehash **table)
-{
-        const bptree_options asked = { .key_bytes = options ? options->key_bytes : 0,
-                                       .value_bytes = options ? options->value_bytes : 0 };
-        struct opening opening = { arena, name, flags & ~SHORTCUTS, CATALOG_EHASH, &asked, { 0 }, 0 };
-        struct handle *open = NULL;
-        int err = open_handle(&opening, options ? &asked : NULL, &open);
-        *table = err ? NULL : open->tree;
-        if (err || !(flags & SHORTCUTS))
-                return err;
-        err = ehash_take_shortcut(*table, !(flags & EHASH_SHORTCUT_ALWAYS));
-        if (err) {
-                ehash_close(*table);
-                *table = NULL;
+        struct opening opening = { arena, name, flags, NULL, options ? options : &defaults, { 0 }, 0 };
+        struct xac_tree *open = NULL;
+        *tree = NULL;
+        int err = kind_asked_for(options, flags, &opening.kind);
+        if (!err)
+                err = open_handle(&opening, options, &open);
+        if (!err && flags & SHORTCUTS) {
+                err = ehash_take_shortcut(open->tree, !(flags & XAC_TREE_SHORTCUT_ALWAYS));
+                if (err)
+                        xac_tree_close(open);
         }
+        if (!err)
+                *tree = open;
         return err;
 }
 
 /* ---- closing ---- */
 
-static void close_handle(struct handle *handle)
+void xac_tree_close(xac_tree *tree)
 {
-        if (--handle->opens)
+        if (!tree || --tree->opens)
                 return;
-        struct handle **link = &handle->arena->trees;
-        while (*link != handle)
+        struct xac_tree **link = &tree->arena->trees;
+        while (*link != tree)
                 link = &(*link)->next;
-        *link = handle->next;
-        leaf_cursors_orphan(handle);
-        if (handle->record.flags & CATALOG_EHASH)
-                ehash_end(handle->tree);
-        free(handle->tree);
-}
-
-void bptree_close(bptree *tree)
-{
-        if (tree)
-                close_handle(&tree->handle);
-}
-
-void cobtree_close(cobtree *tree)
-{
-        if (tree)
-                close_handle(&tree->handle);
-}
-
-void ehash_close(ehash *table)
-{
-        if (table)
-                close_handle(&table->handle);
+        *link = tree->next;
+        tree_cursors_orphan(tree);
+        if (tree->kind->end)
+                tree->kind->end(tree->tree);
+        free(tree->tree);
 }

@@ -7,23 +7,23 @@
 
 #include "pages/page_alloc.h"
 
-static uint32_t payload_bytes(const struct page_arena *arena)
+static uint32_t payload_bytes(const struct xac_arena *arena)
 {
         return arena->page_bytes - (uint32_t)sizeof(struct overflow_page);
 }
 
-uint64_t overflow_pages(const struct page_arena *arena, uint64_t byte_len)
+uint64_t overflow_pages(const struct xac_arena *arena, uint64_t byte_len)
 {
         return (byte_len + payload_bytes(arena) - 1) / payload_bytes(arena);
 }
 
-uint32_t overflow_used(const struct page_arena *arena, uint64_t byte_len, uint64_t offset)
+uint32_t overflow_used(const struct xac_arena *arena, uint64_t byte_len, uint64_t offset)
 {
         uint64_t left = byte_len - offset;
         return left < payload_bytes(arena) ? (uint32_t)left : payload_bytes(arena);
 }
 
-static int write_chain(struct page_arena *arena, uint32_t tree_id, const char *bytes, size_t byte_len,
+static int write_chain(struct xac_arena *arena, uint32_t tree_id, const char *bytes, size_t byte_len,
                        const page_no *pages)
 {
         uint64_t count = overflow_pages(arena, byte_len);
@@ -42,7 +42,7 @@ static int write_chain(struct page_arena *arena, uint32_t tree_id, const char *b
         return 0;
 }
 
-int overflow_write(struct page_arena *arena, uint32_t tree_id, const void *bytes, size_t byte_len,
+int overflow_write(struct xac_arena *arena, uint32_t tree_id, const void *bytes, size_t byte_len,
                    struct bpnode_overflow *chain)
 {
         size_t count = (size_t)overflow_pages(arena, byte_len);
@@ -59,7 +59,7 @@ int overflow_write(struct page_arena *arena, uint32_t tree_id, const void *bytes
 }
 
 /* A page of the chain, which begins with byte `offset` of the value. */
-static int chain_page(struct page_arena *arena, uint32_t tree_id, struct bpnode_overflow chain, page_no at,
+static int chain_page(struct xac_arena *arena, uint32_t tree_id, struct bpnode_overflow chain, page_no at,
                       uint64_t offset, const struct overflow_page **page)
 {
         int err = page_alloc_reach(arena, at);
@@ -77,8 +77,8 @@ static int chain_page(struct page_arena *arena, uint32_t tree_id, struct bpnode_
         return 0;
 }
 
-int overflow_read(struct page_arena *arena, uint32_t tree_id, struct bpnode_overflow chain,
-                  struct overflow_place *place, uint64_t offset, void *bytes, size_t room, size_t *len)
+int overflow_read(struct xac_arena *arena, uint32_t tree_id, struct bpnode_overflow chain, struct overflow_place *place,
+                  uint64_t offset, void *bytes, size_t room, size_t *len)
 {
         const struct overflow_page *page;
         if (!place->page || place->offset > offset)
@@ -101,7 +101,7 @@ int overflow_read(struct page_arena *arena, uint32_t tree_id, struct bpnode_over
         return 0;
 }
 
-int overflow_walk(struct page_arena *arena, uint32_t tree_id, struct bpnode_overflow chain,
+int overflow_walk(struct xac_arena *arena, uint32_t tree_id, struct bpnode_overflow chain,
                   int (*visit)(void *arg, page_no page), void *arg)
 {
         const struct overflow_page *page;
@@ -127,7 +127,7 @@ static int pass_by(void *arg, page_no page)
         return 0;
 }
 
-int overflow_probe(struct page_arena *arena, uint32_t tree_id, struct bpnode_overflow chain)
+int overflow_probe(struct xac_arena *arena, uint32_t tree_id, struct bpnode_overflow chain)
 {
         return overflow_walk(arena, tree_id, chain, pass_by, NULL);
 }
@@ -137,7 +137,7 @@ static int free_page(void *arena, page_no page)
         return page_alloc_free(arena, page);
 }
 
-int overflow_free(struct page_arena *arena, uint32_t tree_id, struct bpnode_overflow chain)
+int overflow_free(struct xac_arena *arena, uint32_t tree_id, struct bpnode_overflow chain)
 {
         return overflow_walk(arena, tree_id, chain, free_page, arena);
 }

@@ -12,9 +12,8 @@
  * somebody has died, which would fall into some runs and not into others.
  */
 
-#include <xac/bptree.h>
-#include <xac/ehash.h>
 #include <xac/heap.h>
+#include <xac/tree.h>
 
 #include "bench/support/measure.h"
 #include "bench/support/scratch.h"
@@ -22,9 +21,9 @@
 struct cost_load {
         struct scratch scratch;
         uint64_t next; /* key of the trees: how many were used so far */
-        page_arena *arena;
-        bptree *tree;
-        ehash *table;
+        xac_arena *arena;
+        xac_tree *tree;
+        xac_tree *table;
         xac_heap *heap;
         void (*close)(struct cost_load *load); /* what was prepared in the environment; NULL: nothing */
 };

@@ -21,15 +21,15 @@ static void end(struct cost_load *load, int err)
 
 static void close_arena(struct cost_load *load)
 {
-        bptree_close(load->tree);
-        ehash_close(load->table);
-        must(page_arena_close(load->arena), "page_arena_close");
+        xac_tree_close(load->tree);
+        xac_tree_close(load->table);
+        must(xac_arena_close(load->arena), "xac_arena_close");
 }
 
 static void open_arena(struct cost_load *load)
 {
         load->close = close_arena;
-        must(page_arena_open_env(load->scratch.env, "tree", PAGE_ARENA_DECLARED, &load->arena), "page_arena_open_env");
+        must(xac_arena_open_env(load->scratch.env, "tree", XAC_ARENA_DECLARED, &load->arena), "xac_arena_open_env");
 }
 
 /* ---- B+-tree ---- */
@@ -40,7 +40,7 @@ static void put(struct cost_load *load, uint64_t times)
                 const uint64_t key = key_of(load->next++);
 
                 xbegin(load->scratch.env, 0);
-                end(load, bptree_put(load->tree, &key, sizeof(key), &i, sizeof(i), 0));
+                end(load, xac_tree_put(load->tree, &key, sizeof(key), &i, sizeof(i), 0));
         }
 }
 
@@ -51,11 +51,11 @@ static void get(struct cost_load *load, uint64_t times)
                 uint64_t value;
 
                 xbegin(load->scratch.env, XAC_RDONLY);
-                end(load, bptree_get(load->tree, &key, sizeof(key), &value, sizeof(value), NULL));
+                end(load, xac_tree_get(load->tree, &key, sizeof(key), &value, sizeof(value), NULL));
         }
 }
 
-static int count_down(void *left_, const bptree_record *record)
+static int count_down(void *left_, const xac_tree_record *record)
 {
         uint64_t *left = left_;
 
@@ -70,7 +70,7 @@ static void scan(struct cost_load *load, uint64_t times)
                 uint64_t left = SCANNED;
 
                 xbegin(load->scratch.env, XAC_RDONLY);
-                end(load, bptree_scan(load->tree, &key, sizeof(key), NULL, 0, count_down, &left) != 1);
+                end(load, xac_tree_scan(load->tree, &key, sizeof(key), NULL, 0, count_down, &left) != 1);
         }
 }
 
@@ -80,16 +80,16 @@ static void delete_one(struct cost_load *load, uint64_t times)
                 const uint64_t key = key_of(--load->next);
 
                 xbegin(load->scratch.env, 0);
-                end(load, bptree_delete(load->tree, &key, sizeof(key)));
+                end(load, xac_tree_delete(load->tree, &key, sizeof(key)));
         }
 }
 
 static void fill_tree(struct cost_load *load)
 {
-        static const bptree_options options = { .key_bytes = 8, .value_bytes = 8 };
+        static const xac_tree_options options = { .key_bytes = 8, .value_bytes = 8 };
 
         open_arena(load);
-        must(bptree_open(load->arena, "tree", BPTREE_CREATE, &options, &load->tree), "bptree_open");
+        must(xac_tree_open(load->arena, "tree", XAC_TREE_CREATE, &options, &load->tree), "xac_tree_open");
         put(load, RECORDS);
 }
 
@@ -102,21 +102,21 @@ static void hash_get(struct cost_load *load, uint64_t times)
                 uint64_t value;
 
                 xbegin(load->scratch.env, XAC_RDONLY);
-                end(load, ehash_get(load->table, &key, sizeof(key), &value, sizeof(value), NULL));
+                end(load, xac_tree_get(load->table, &key, sizeof(key), &value, sizeof(value), NULL));
         }
 }
 
 static void fill_table(struct cost_load *load)
 {
-        static const ehash_options options = { .key_bytes = 8, .value_bytes = 8 };
+        static const xac_tree_options options = { .kind = XAC_TREE_HASH, .key_bytes = 8, .value_bytes = 8 };
 
         open_arena(load);
-        must(ehash_open(load->arena, "table", EHASH_CREATE, &options, &load->table), "ehash_open");
+        must(xac_tree_open(load->arena, "table", XAC_TREE_CREATE, &options, &load->table), "xac_tree_open");
         for (uint64_t i = 0; i < RECORDS; i++) {
                 const uint64_t key = key_of(i);
 
                 xbegin(load->scratch.env, 0);
-                end(load, ehash_put(load->table, &key, sizeof(key), &i, sizeof(i), 0));
+                end(load, xac_tree_put(load->table, &key, sizeof(key), &i, sizeof(i), 0));
         }
 }
 

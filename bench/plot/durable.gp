@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Durable transactions: commits per second and their latency over the number of workers, the log under a held
-# snapshot, and the durable page-touch experiment. What was not measured is left out.
+# Durable transactions: commits per second and their latency over the number of workers, and the log under a held
+# snapshot. What was not measured is left out.
 # Called by bench/plot/draw with csv, svg and medians set.
 
 set terminal svg size 1200,800 background "white"
@@ -52,13 +52,4 @@ if (has("durable_reader")) {
         set yrange [*:*]
 }
 
-if (has("durable_touch")) {
-        set title "Durable transactions that write n pages, microseconds per page"
-        set xlabel "pages in a transaction"
-        set logscale x 2
-        set logscale y 10
-        set key top right
-        plot for [way in "write_plain write_advised write_declared volatile_write_declared"] \
-             series("durable_touch", "1", "libxac", way) using 1:2 with linespoints title way noenhanced
-}
 unset multiplot

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
 # Bars by system: a column for each experiment, a row for each number of workers; whiskers from minimum to maximum.
-# Called by bench/plot/race with memory, durable (CSV files), crowds ("1 2"), svg and medians set. The white ground makes
+# Called by bench/plot/pictures with memory, durable (CSV files), crowds ("1 2"), svg and medians set. The white ground makes
 # it readable where pages are dark.
 
 panels = "insert lookup scan mixed durable-insert"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
 # Durable inserts by the number of processes, a line for each system; whiskers from minimum to maximum.
-# Called by bench/plot/race with csv, svg and medians set.
+# Called by bench/plot/pictures with csv, svg and medians set.
 
 systems = "bptree cobtree lmdb bdb rocksdb sqlite"
 names = "'B+-tree' 'cache-oblivious B-tree' 'LMDB' 'Berkeley DB' 'RocksDB (threads)' 'SQLite'"

@@ -7,10 +7,10 @@
  *
  *      us    faults    lost          an operation, all processes together; page faults and lost attempts for each
  *
- * Operations that were counted in the end must be those that were committed (concurrency_crew.h).
+ * Operations that were counted in the end must be those that were committed (bench/crew.h).
  */
 
-#include "bench/concurrency_crew.h"
+#include "bench/crew.h"
 
 /* What the command lines have in common. */
 struct crowd_task {

@@ -18,9 +18,9 @@ EXTRA_DIST += \
 # What a hash table is compared with.
 noinst_PROGRAMS += bench/programs/databases
 CROWD_COMMON = \
-        bench/concurrency_crew.c \
-        bench/concurrency_crew.h \
-        bench/concurrency_systems.h \
+        bench/crew.c \
+        bench/crew.h \
+        bench/crew_systems.h \
         bench/programs/crowd_run.c \
         bench/programs/crowd_run.h
 bench_programs_databases_SOURCES = \

@@ -1,69 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * What it costs to send (bench.h): the options choose experiments and sizes.
+ * What writers lose while clients are sent the tree that they write to (writers.c): the options choose sizes.
  */
+
+#include "bench/send/bench.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bench/send/bench.h"
-#include "bench/send/store.h"
+#include "bench/support/options.h"
 #include "bench/support/processor.h"
-
-static const struct experiment {
-        const char *name;
-        void (*run)(const struct send_bench *bench);
-} experiments[] = { { "ways", ways_run }, { "deltas", deltas_run }, { "writers", writers_run } };
-
-static void run(const char *word, void *arg)
-{
-        experiments[OPTIONS_FIND(experiments, "experiment", word)].run(arg);
-}
-
-static void choose_socket(const char *word, void *bench)
-{
-        ((struct send_bench *)bench)->sockets[OPTIONS_FIND(channel_names, "socket", word)] = true;
-}
-
-static void choose_layout(const char *word, void *bench)
-{
-        ((struct send_bench *)bench)->layouts[OPTIONS_FIND(store_layouts, "layout", word)] = true;
-}
-
-static void check(const struct send_bench *bench)
-{
-        if (bench->bytes < 1 << 20 || !bench->rounds || !bench->seed || !bench->ways_ms || !bench->writers_ms)
-                options_refuse("too few", "--bytes, --rounds, --seed, --ways-ms or --writers-ms");
-}
 
 int main(int argc, char **argv)
 {
-        struct send_bench bench = { .bytes = 64 << 20, .ways_ms = 150, .writers_ms = 1000, .rounds = 3, .seed = 1 };
-        const char *chosen = "ways,deltas,writers", *sockets = "Unix,TCP,veth", *layouts = "packed,scattered";
-        const char *record_bytes = "128,1024", *records = "1,4,16,64,256,1024,8192";
+        struct send_bench bench = { .bytes = 64 << 20, .writers_ms = 1000, .rounds = 3 };
         const struct option_spec options[] = {
-                OPTION_TEXT("experiment", chosen, "which, separated by commas"),
                 OPTION_NUMBER("bytes", bench.bytes, "of records in a tree"),
-                OPTION_TEXT("sockets", sockets, "ways: which, separated by commas"),
-                OPTION_TEXT("layouts", layouts, "ways: which, separated by commas"),
-                OPTION_TEXT("record-bytes", record_bytes, "ways: of a record"),
-                OPTION_TEXT("records", records, "ways: of a response"),
-                OPTION_NUMBER("ways-ms", bench.ways_ms, "ways: milliseconds of each way, at each point and round"),
-                OPTION_NUMBER("writers-ms", bench.writers_ms, "writers: milliseconds of each figure"),
+                OPTION_NUMBER("writers-ms", bench.writers_ms, "milliseconds of each figure"),
                 OPTION_NUMBER("rounds", bench.rounds, "repetitions of each measurement"),
-                OPTION_NUMBER("seed", bench.seed, "of all that is random"),
                 OPTION_TEXT("tsv", bench.tsv, "a folder for the tables, separated by tabs"),
                 OPTION_END,
         };
 
-        options_parse(argc, argv, "What it costs to send what is in a file.", options);
-        check(&bench);
-        options_words(sockets, choose_socket, &bench);
-        options_words(layouts, choose_layout, &bench);
-        options_numbers(record_bytes, STORE_RECORD_MIN, STORE_RECORD_MAX, &bench.record_bytes);
-        options_numbers(records, 1, bench.bytes / STORE_RECORD_MIN, &bench.records);
+        options_parse(argc, argv, "What writers lose while what they write to is sent.", options);
+        if (bench.bytes < 1 << 20 || !bench.rounds || !bench.writers_ms)
+                options_refuse("too few", "--bytes, --rounds or --writers-ms");
         printf("%d processors\n", processor_count());
-        options_words(chosen, run, &bench);
+        writers_run(&bench);
         return EXIT_SUCCESS;
 }

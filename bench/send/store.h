@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <xac/bptree.h>
+#include <xac/tree.h>
 
 #include "bench/support/scratch.h"
 
@@ -23,8 +23,8 @@ extern const char *const store_layouts[STORE_LAYOUTS];
 
 struct store {
         struct scratch scratch;
-        page_arena *arena;
-        bptree *tree;
+        xac_arena *arena;
+        xac_tree *tree;
         uint64_t records;
         uint32_t record_bytes;
         enum store_layout layout;

@@ -20,11 +20,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bench/rewire/report.h"
 #include "bench/send/bench.h"
 #include "bench/send/channel.h"
 #include "bench/send/store.h"
 #include "bench/support/processor.h"
+#include "bench/support/report.h"
 
 enum {
         WRITERS = 2,
@@ -90,15 +90,14 @@ static void write_records(const struct run *run, int number)
         uint64_t random = 77 + (uint64_t)number;
 
         scratch_open(&store->scratch, 0);
-        must(page_arena_open_env(store->scratch.env, "trees", PAGE_ARENA_DECLARED, &store->arena),
-             "page_arena_open_env");
-        must(bptree_open(store->arena, "tree", 0, NULL, &store->tree), "bptree_open");
+        must(xac_arena_open_env(store->scratch.env, "trees", XAC_ARENA_DECLARED, &store->arena), "xac_arena_open_env");
+        must(xac_tree_open(store->arena, "tree", 0, NULL, &store->tree), "xac_tree_open");
         while (!atomic_load(&run->common->has_ended)) {
                 store_change(store, measure_random(&random) % store->records, random);
                 atomic_fetch_add_explicit(&run->common->commits[number], 1, memory_order_relaxed);
         }
-        bptree_close(store->tree);
-        must(page_arena_close(store->arena), "page_arena_close");
+        xac_tree_close(store->tree);
+        must(xac_arena_close(store->arena), "xac_arena_close");
         scratch_close(&store->scratch);
 }
 

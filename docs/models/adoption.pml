@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Joining a snapshot that somebody else holds (xac_snapshot_open_at; libxac/participant.c, takeover.c; DESIGN.md R26).
+/* Joining a snapshot that somebody else holds (xac_snapshot_open_at; libxac/ground/participant.c, takeover.c; DESIGN.md R26).
 
    Each of ROWS participants has a row. ROUNDS times it opens the newest snapshot, or adopts one of any number there has
    been, whoever may hold it; it uses what it got, and closes it. One committer commits COMMITS times; each commit displaces

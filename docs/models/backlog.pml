@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The backlog: commits that do not wait for the disk are logged together, later; with deaths and power cuts
-   (libxac/backlog.c, publish.c, commit.c, redo.c, checkpoint.c, takeover.c; DESIGN.md R19).
+   (libxac/txn/backlog.c, publish.c, commit.c, redo.c, checkpoint.c, takeover.c; DESIGN.md R19).
 
    One participant makes PLAIN commits without a record, WAITING others make LOGGED each with one, and wait for the disk. A
    logger logs the backlog and takes over from the dead, the log's writer closes groups and makes them durable, a

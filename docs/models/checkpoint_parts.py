@@ -23,26 +23,26 @@ another one goes on: what the dead one wrote and did not sync may arrive or not.
 
 The rules; each is left out by its name, and is then found out:
 
-    order     P1  a page goes home no later than the pages that it was moved from since the base: the difference needs
+    order     CP1  a page goes home no later than the pages that it was moved from since the base: the difference needs
                   their older state
-    together  P2  pages that were moved in a circle go home in one part
-    list      P3  the area lists the pages that stand at C already; records up to C are skipped for them
-    keep      P4  the list of an area has those of the parts before
-    finish    P5  recovery from the middle of a checkpoint first brings all pages to the same C
-    sync      P6  a part is home, and synced, before the manifest names the next one
-    base      P7  the manifest's base is B until its area has the last part
-    first     P8  what the area before has and home lacks goes with the first part: that area is given up then
-    carry     P9  a page that is held back is in every area from its part on
-    again     P10 who goes on for a dead checkpointer first brings home what the named area has
-    named     P11 ... and nothing else of what stands at C: a write of the same bytes may arrive torn, and no area has them
-    end       P12 the areas of a recovery say that the log has nothing beyond C: it is not looked at again from there on
-    stands    P13 an image that has rotted is passed over where the page at home is what the table says it was; else all is
+    together  CP2  pages that were moved in a circle go home in one part
+    list      CP3  the area lists the pages that stand at C already; records up to C are skipped for them
+    keep      CP4  the list of an area has those of the parts before
+    finish    CP5  recovery from the middle of a checkpoint first brings all pages to the same C
+    sync      CP6  a part is home, and synced, before the manifest names the next one
+    base      CP7  the manifest's base is B until its area has the last part
+    first     CP8  what the area before has and home lacks goes with the first part: that area is given up then
+    carry     CP9  a page that is held back is in every area from its part on
+    again     CP10 who goes on for a dead checkpointer first brings home what the named area has
+    named     CP11 ... and nothing else of what stands at C: a write of the same bytes may arrive torn, and no area has them
+    end       CP12 the areas of a recovery say that the log has nothing beyond C: it is not looked at again from there on
+    stands    CP13 an image that has rotted is passed over where the page at home is what the table says it was; else all is
                   refused
-    leave     P13 ... and that page is not written again: it may arrive torn
-    taint     P14 what a difference makes of a page that is lost is lost
-    none      P14 ... and gets a checksum that no page has: those that it had before are of older pages
-    told      P14 ... on disk before the manifest names an area
-    lists     P14 ... and is listed with what stands at C: what it would be made from may go home before
+    leave     CP13 ... and that page is not written again: it may arrive torn
+    taint     CP14 what a difference makes of a page that is lost is lost
+    none      CP14 ... and gets a checksum that no page has: those that it had before are of older pages
+    told      CP14 ... on disk before the manifest names an area
+    lists     CP14 ... and is listed with what stands at C: what it would be made from may go home before
 
     python3 checkpoint_parts.py               expects 0 wrong
     python3 checkpoint_parts.py RULE...       without these
@@ -128,7 +128,7 @@ def record_of(shape, memory):
 
 
 def groups_of(pages, log, base, target, first):
-    """Pages in the order in which they go home: targets of moves before, or with, what they came from (P1, P2); those of
+    """Pages in the order in which they go home: targets of moves before, or with, what they came from (CP1, CP2); those of
     `first` and what they need are one group, the first."""
     needs = {page: set() for page in pages}  # page -> pages that must not be behind it
     for number in range(base + 1, target + 1):

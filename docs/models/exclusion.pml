@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Exclusion: who has lost too often keeps the other committers out, for a while (libxac/exclusion.c, patience.c, takeover.c;
+/* Exclusion: who has lost too often keeps the other committers out, for a while (libxac/store/exclusion.c, patience.c, takeover.c;
    DESIGN.md R20).
 
    HOLDERS participants have lost too often: each becomes exclusive, takes its snapshot and commits, ROUNDS times; when it
@@ -14,16 +14,16 @@
    one that it has watched from when it met it first, or one of the dead; nobody waits for ever.
 
    The rules (each left out by a switch, each then gives a counterexample):
-   UNLOCKED      E1  exclusiveness is taken under the commit lock, when nobody else is exclusive
-   LOOKEARLY     E2  who commits looks at the word under the commit lock
-   SNAPSHOTFIRST E3  the snapshot of who is exclusive is taken afterwards
-   PLAINEND      E4  one ends one's own by compare-and-swap of one's own word ...
-   PLAINLAPSE    E5  ... others let it lapse by compare-and-swap of the word that they have watched ...
-   PLAINTAKEOVER E6  ... and that of the dead by compare-and-swap of the word in which they stand
-   NOTURN        E7  each exclusiveness has a word of its own ...
-   OWNTURN       E7  ... also if its owner's number is another one's by now: turns are counted by all together
-   TRUSTFUL      E8  whose exclusiveness has lapsed asks like everybody else
-   NOLAPSE       E9  who waits lets it lapse */
+   UNLOCKED      EX1  exclusiveness is taken under the commit lock, when nobody else is exclusive
+   LOOKEARLY     EX2  who commits looks at the word under the commit lock
+   SNAPSHOTFIRST EX3  the snapshot of who is exclusive is taken afterwards
+   PLAINEND      EX4  one ends one's own by compare-and-swap of one's own word ...
+   PLAINLAPSE    EX5  ... others let it lapse by compare-and-swap of the word that they have watched ...
+   PLAINTAKEOVER EX6  ... and that of the dead by compare-and-swap of the word in which they stand
+   NOTURN        EX7  each exclusiveness has a word of its own ...
+   OWNTURN       EX7  ... also if its owner's number is another one's by now: turns are counted by all together
+   TRUSTFUL      EX8  whose exclusiveness has lapsed asks like everybody else
+   NOLAPSE       EX9  who waits lets it lapse */
 #ifndef HOLDERS
 #define HOLDERS 2
 #endif

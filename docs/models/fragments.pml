@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Fragments of a large commit hold the log, and lapse (libxac/redo_record.c, redo.c, commit.c, backlog.c; DESIGN.md R35).
+/* Fragments of a large commit hold the log, and lapse (libxac/txn/redo_record.c, redo.c, commit.c, backlog.c; DESIGN.md R35).
 
    WRITERS participants commit ROUNDS times each. A commit puts FRAGMENTS into the log, each under the commit lock, then its
    record, which names the first of them. Between the fragments and the record it may log a backlog, which has fragments and

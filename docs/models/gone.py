@@ -11,7 +11,7 @@ the machine, root of a namespace of users that reaches only a part of it, or ano
     kept      what certainly nobody can use is kept, although root of the machine asks, the kernel numbers mounts, and the
               file system has stayed mounted
 
-The rules (libxac/directory_mark.h); each is left out by its name, and is then found out:
+The rules (libxac/ground/directory_mark.h); each is left out by its name, and is then found out:
 
     lasting   D1 only file systems whose handles lead to each directory are asked
     root      D2 only root of the machine asks

@@ -1,4 +1,4 @@
-/* Pages that the kernel reads by itself, after the call that asked for it (xac_snapshot_lend; libxac/lending.c; DESIGN.md
+/* Pages that the kernel reads by itself, after the call that asked for it (xac_snapshot_lend; libxac/store/lending.c; DESIGN.md
    R28).
 
    One slot of the pool holds a version, and memory is behind it. SENDERS open a snapshot of it, lend the slot, and tell the

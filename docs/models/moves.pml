@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Moved pages: versions that are aliases of another slot's content, the slots that are kept for them, and deaths
-   (libxac/pool_aliases.c, pool_rebuild.c, txn_pages_move.c, publish.c, reclaim.c, takeover.c).
+   (libxac/store/pool_aliases.c, pool_rebuild.c, txn_pages_move.c, publish.c, reclaim.c, takeover.c).
 
    Workers each run ROUNDS transactions: one writes a page into a slot of its own, or moves one page to the other (which gets
    an alias of what the page shows, and the page an alias of zeros), and commits, or gives all of it back; then it looks

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What readers see through a region (libxac/regions.c): the data file itself, or a chunk with copies. Two pages, one region.
+/* What readers see through a region (libxac/store/regions.c): the data file itself, or a chunk with copies. Two pages, one region.
 
    Versions: commit v makes version v of one page; 0 is what home has in the beginning. A committer, a home writer that turns
    heads to home, and a reclaimer behave as everywhere else; looks at all rows are one step for each row. Slots and chunks

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Views of several threads in one range of addresses (R25, libxac/address.c). Threads come and go under the window's lock;
+ * Views of several threads in one range of addresses (R25, libxac/store/address.c). Threads come and go under the window's lock;
  * a touch takes no lock, as it is a fault. Where a page is shown, it is shown to all threads of the process: then there
  * must be no view but the one of the thread that shows it.
  *

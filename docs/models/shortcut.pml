@@ -9,18 +9,18 @@
  * the end the shortcut is in step.
  *
  * The rules (each left out by a switch, each then gives a counterexample):
- * LOOKFIRST     Q1   the owner asks before it looks again ...
- * WANTLATE      Q1   ... and wants what it has asked for
- * SHOWNFIRST    Q2, Q4   `shown` is stored when all is mapped ...
- * BASELAST      Q2   ... and after the base
- * SHOWNALL      Q2   it is the number of the requests that were noted, not of those that are queued by now
- * KEEPBASE      Q3   a base is used until the next request at most
- * NOWANT        Q3   it is taken only if the last request is done
- * OLDLATER      M1   what was asked for before the whole directory is not carried out after it
- * DROPALL       M2   what was asked for after it is
- * NOLOOK        M3   who goes to sleep looks once more after he has said so
- * WAKEFIRST     M3   who asks stores that first, and then looks whether somebody sleeps
- * ANSWERFIRST   M4   who answers stores `shown` first, and then looks whether somebody waits */
+ * LOOKFIRST     SQ1   the owner asks before it looks again ...
+ * WANTLATE      SQ1   ... and wants what it has asked for
+ * SHOWNFIRST    SQ2, SQ4   `shown` is stored when all is mapped ...
+ * BASELAST      SQ2   ... and after the base
+ * SHOWNALL      SQ2   it is the number of the requests that were noted, not of those that are queued by now
+ * KEEPBASE      SQ3   a base is used until the next request at most
+ * NOWANT        SQ3   it is taken only if the last request is done
+ * OLDLATER      SM1   what was asked for before the whole directory is not carried out after it
+ * DROPALL       SM2   what was asked for after it is
+ * NOLOOK        SM3   who goes to sleep looks once more after he has said so
+ * WAKEFIRST     SM3   who asks stores that first, and then looks whether somebody sleeps
+ * ANSWERFIRST   SM4   who answers stores `shown` first, and then looks whether somebody waits */
 #ifndef REQUESTS
 #define REQUESTS 4
 #endif

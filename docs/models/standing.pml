@@ -7,16 +7,16 @@
    in [v, w).  T's row: 2 * snapshot + idle, and `next` (R8).
 
    The rules (each left out by a switch, each then gives a counterexample):
-   UNCHECKED   S1  each page is current when it is first touched, else the snapshot is moved to the newest
-   PLAINBEGIN  S2  idle becomes active by compare-and-swap ...
-   IGNORE      S3  ... and who does not respect an idle row revokes it by compare-and-swap
-   LATE        S4  the standing snapshot is stored before the sequence of its commit, under the lock
-   NOVALIDATE  S5  the snapshot is moved only if nothing read has changed in between
-   NODOOM      S6  where it cannot be moved the transaction is lost, even if it writes nothing
-   STALEHEAD   S7  after it was moved the head is read again
-   ONEFIELD    S8  it is moved through `next` (R8); BADORDER: reclaimers read `next` first
+   UNCHECKED   ST1  each page is current when it is first touched, else the snapshot is moved to the newest
+   PLAINBEGIN  ST2  idle becomes active by compare-and-swap ...
+   IGNORE      ST3  ... and who does not respect an idle row revokes it by compare-and-swap
+   LATE        ST4  the standing snapshot is stored before the sequence of its commit, under the lock
+   NOVALIDATE  ST5  the snapshot is moved only if nothing read has changed in between
+   NODOOM      ST6  where it cannot be moved the transaction is lost, even if it writes nothing
+   STALEHEAD   ST7  after it was moved the head is read again
+   ONEFIELD    ST8  it is moved through `next` (R8); BADORDER: reclaimers read `next` first
    NORECHECK   R1  after publishing the newest sequence it is read again
-   NOFENCE     S9  the store that makes the row active is ordered before the first look at a head */
+   NOFENCE     ST9  the store that makes the row active is ordered before the first look at a head */
 #ifndef N
 #define N 4
 #endif

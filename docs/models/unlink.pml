@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Versions are taken out of the middle of a chain, by whoever has the commit lock, and somebody dies doing it
-   (libxac/version.c, DESIGN.md R3).
+   (libxac/version/version.c, DESIGN.md R3).
 
    Page P has versions 1 to TOP, in the slots of these numbers; snapshot 1 is active, so that those between the first and
    the newest are unlinked, in any order, and their slots used again for page Q. Up to DEATHS unlinkers die between any two

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sleeping until a page changes (libxac/waiters.c, wait.c; DESIGN.md R21): no wake-up is lost, whoever dies.
+/* Sleeping until a page changes (libxac/ground/waiters.c, wait.c; DESIGN.md R21): no wake-up is lost, whoever dies.
 
    Two waiters want page 0 to change. Two commits change it or another page, each in any order with them; a last one, by
    somebody who lives, changes it if nobody has. A waiter takes a snapshot, and if page 0 is as ever enters its row,

@@ -10,18 +10,18 @@
 static void close_trees(struct lexicon *lexicon)
 {
         for (int i = 0; i < lexicon->workers; i++)
-                bptree_close(lexicon->done[i]);
-        bptree_close(lexicon->entries);
-        page_arena_close(lexicon->arena);
+                xac_tree_close(lexicon->done[i]);
+        xac_tree_close(lexicon->entries);
+        xac_arena_close(lexicon->arena);
 }
 
 static int open_trees(struct lexicon *lexicon)
 {
         char name[24];
-        int err = bptree_open(lexicon->arena, "identifiers", BPTREE_CREATE, NULL, &lexicon->entries);
+        int err = xac_tree_open(lexicon->arena, "identifiers", XAC_TREE_CREATE, NULL, &lexicon->entries);
         for (int i = 0; !err && i < lexicon->workers; i++) {
                 snprintf(name, sizeof(name), "worker %d", i);
-                err = bptree_open(lexicon->arena, name, BPTREE_CREATE, NULL, &lexicon->done[i]);
+                err = xac_tree_open(lexicon->arena, name, XAC_TREE_CREATE, NULL, &lexicon->done[i]);
         }
         if (err)
                 close_trees(lexicon);
@@ -34,7 +34,7 @@ int lexicon_open(struct lexicon *lexicon, const char *directory, int flags, cons
         int err = xac_open(directory, flags, options, &lexicon->env);
         if (err)
                 return err;
-        err = page_arena_open_env(lexicon->env, "dictionary", PAGE_ARENA_DECLARED, &lexicon->arena);
+        err = xac_arena_open_env(lexicon->env, "dictionary", XAC_ARENA_DECLARED, &lexicon->arena);
         if (!err)
                 err = open_trees(lexicon);
         if (err)
@@ -45,7 +45,7 @@ int lexicon_open(struct lexicon *lexicon, const char *directory, int flags, cons
 int lexicon_open_memory(struct lexicon *lexicon, int workers)
 {
         *lexicon = (struct lexicon){ .workers = workers };
-        int err = page_arena_open_memory(0, 0, &lexicon->arena);
+        int err = xac_arena_open_memory(0, 0, &lexicon->arena);
         return err ? err : open_trees(lexicon);
 }
 
@@ -57,7 +57,7 @@ int lexicon_close(struct lexicon *lexicon)
 
 /* ---- entries ---- */
 
-struct entry lexicon_entry(const bptree_record *record)
+struct entry lexicon_entry(const xac_tree_record *record)
 {
         struct entry entry = { .files = 0 };
         memcpy(&entry, record->value, record->value_len < sizeof(entry) ? record->value_len : sizeof(entry) - 1);
@@ -79,18 +79,18 @@ static void add_file(struct entry *entry, const struct step *step)
 static int add_step(struct lexicon *lexicon, const struct step *step)
 {
         struct entry entry = { .files = 0 };
-        int err = bptree_get(lexicon->entries, step->word, step->letters, &entry, sizeof(entry), NULL);
+        int err = xac_tree_get(lexicon->entries, step->word, step->letters, &entry, sizeof(entry), NULL);
         if (err && err != -ENOENT)
                 return err;
         add_file(&entry, step);
         size_t len = offsetof(struct entry, place) + strlen(entry.place) + 1;
-        return bptree_put(lexicon->entries, step->word, step->letters, &entry, len, 0);
+        return xac_tree_put(lexicon->entries, step->word, step->letters, &entry, len, 0);
 }
 
 static int get_done(struct lexicon *lexicon, int worker, uint64_t *done)
 {
         *done = 0;
-        int err = bptree_get(lexicon->done[worker], "done", 4, done, sizeof(*done), NULL);
+        int err = xac_tree_get(lexicon->done[worker], "done", 4, done, sizeof(*done), NULL);
         return err == -ENOENT ? 0 : err;
 }
 
@@ -102,7 +102,7 @@ int lexicon_enter(struct lexicon *lexicon, int worker, const struct step *step, 
         if (err)
                 return err;
         ++*done;
-        return bptree_put(lexicon->done[worker], "done", 4, done, sizeof(*done), 0);
+        return xac_tree_put(lexicon->done[worker], "done", 4, done, sizeof(*done), 0);
 }
 
 int lexicon_done(struct lexicon *lexicon, uint64_t done[WORKERS_MAX])

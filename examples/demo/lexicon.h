@@ -15,7 +15,7 @@
  * latter say where the workers have to go on.
  */
 
-#include <xac/bptree.h>
+#include <xac/tree.h>
 
 #include "examples/demo/acks.h"
 #include "examples/demo/steps.h"
@@ -29,9 +29,9 @@ struct entry {
 
 struct lexicon {
         xac_env *env; /* NULL: in ordinary memory */
-        page_arena *arena;
-        bptree *entries;
-        bptree *done[WORKERS_MAX];
+        xac_arena *arena;
+        xac_tree *entries;
+        xac_tree *done[WORKERS_MAX];
         int workers;
 };
 
@@ -47,6 +47,6 @@ int lexicon_enter(struct lexicon *lexicon, int worker, const struct step *step, 
 int lexicon_done(struct lexicon *lexicon, uint64_t done[WORKERS_MAX]);
 
 /* The entry that a record of the tree holds. */
-struct entry lexicon_entry(const bptree_record *record);
+struct entry lexicon_entry(const xac_tree_record *record);
 
 #endif

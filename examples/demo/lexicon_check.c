@@ -25,24 +25,24 @@ static int enter_serially(struct lexicon *serial, const struct sources *sources,
 }
 
 struct comparison {
-        bptree_cursor *serial; /* on the record that should come next */
-        int end;               /* -ENOENT: there is none */
+        xac_tree_cursor *serial; /* on the record that should come next */
+        int end;                 /* -ENOENT: there is none */
         int is_different;
 };
 
-static int compare_record(void *arg, const bptree_record *record)
+static int compare_record(void *arg, const xac_tree_record *record)
 {
         struct comparison *comparison = arg;
-        bptree_record expected = { .key = NULL };
+        xac_tree_record expected = { .key = NULL };
 
         int err = comparison->end;
         if (!err)
-                err = bptree_cursor_record(comparison->serial, &expected);
+                err = xac_tree_cursor_record(comparison->serial, &expected);
         comparison->is_different = err || record->key_len != expected.key_len ||
                                    record->value_len != expected.value_len ||
                                    memcmp(record->key, expected.key, record->key_len) != 0 ||
                                    memcmp(record->value, expected.value, record->value_len) != 0;
-        comparison->end = bptree_cursor_next(comparison->serial);
+        comparison->end = xac_tree_cursor_next(comparison->serial);
         return comparison->is_different;
 }
 
@@ -51,12 +51,12 @@ static int compare(struct lexicon *lexicon, struct lexicon *serial, int *is_iden
 {
         struct comparison comparison = { .is_different = 0 };
 
-        int err = bptree_cursor_open(serial->entries, &comparison.serial);
+        int err = xac_tree_cursor_open(serial->entries, &comparison.serial);
         if (err)
                 return err;
-        comparison.end = bptree_cursor_first(comparison.serial);
-        err = bptree_scan(lexicon->entries, NULL, 0, NULL, 0, compare_record, &comparison);
-        bptree_cursor_close(comparison.serial);
+        comparison.end = xac_tree_cursor_first(comparison.serial);
+        err = xac_tree_scan(lexicon->entries, NULL, 0, NULL, 0, compare_record, &comparison);
+        xac_tree_cursor_close(comparison.serial);
         *is_identical = !comparison.is_different && comparison.end == -ENOENT;
         return err < 0 ? err : 0;
 }
@@ -65,10 +65,10 @@ int lexicon_check(struct lexicon *lexicon, const struct acks *acks, const struct
                   struct survival *survival)
 {
         uint64_t done[WORKERS_MAX];
-        bptree_report report;
+        xac_tree_report report;
         struct lexicon serial;
 
-        int err = bptree_check(lexicon->arena, &report);
+        int err = xac_tree_check(lexicon->arena, &report);
         if (err == XAC_CORRUPT)
                 fprintf(stderr, "page %llu: %s\n", (unsigned long long)report.page_no, report.message);
         if (!err)

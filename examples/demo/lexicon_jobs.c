@@ -79,7 +79,7 @@ struct look {
         uint64_t done;  /* by all workers together */
 };
 
-static int add_entry(void *arg, const bptree_record *record)
+static int add_entry(void *arg, const xac_tree_record *record)
 {
         struct look *look = arg;
         look->files += lexicon_entry(record).files;
@@ -95,7 +95,7 @@ static int look_body(void *arg)
         int err = lexicon_done(look->lexicon, done);
         for (int i = 0; i < WORKERS_MAX; i++)
                 look->done += done[i];
-        return err ? err : bptree_scan(look->lexicon->entries, NULL, 0, NULL, 0, add_entry, look);
+        return err ? err : xac_tree_scan(look->lexicon->entries, NULL, 0, NULL, 0, add_entry, look);
 }
 
 /* *before, what was done at the last look: it never goes back. */

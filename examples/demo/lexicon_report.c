@@ -17,7 +17,7 @@ enum { LOOKUPS = 200000, LISTED = 10 };
 
 /* ---- the file ---- */
 
-static int write_record(void *arg, const bptree_record *record)
+static int write_record(void *arg, const xac_tree_record *record)
 {
         struct entry entry = lexicon_entry(record);
         return fprintf(arg, "%.*s %" PRIu32 " %" PRIu32 " %" PRIu32 " %s\n", (int)record->key_len,
@@ -29,7 +29,7 @@ int lexicon_write(struct lexicon *lexicon, const char *path)
         FILE *out = fopen(path, "w");
         if (!out)
                 return -errno;
-        int err = bptree_scan(lexicon->entries, NULL, 0, NULL, 0, write_record, out);
+        int err = xac_tree_scan(lexicon->entries, NULL, 0, NULL, 0, write_record, out);
         int has_failed = fclose(out) != 0 || err > 0;
         return has_failed ? -EIO : err;
 }
@@ -43,7 +43,7 @@ struct sample {
         size_t count, room;
 };
 
-static int add_word(void *arg, const bptree_record *record)
+static int add_word(void *arg, const xac_tree_record *record)
 {
         struct sample *sample = arg;
         if (sample->count < sample->room) {
@@ -53,7 +53,7 @@ static int add_word(void *arg, const bptree_record *record)
         return 0;
 }
 
-static int count_record(void *arg, const bptree_record *record)
+static int count_record(void *arg, const xac_tree_record *record)
 {
         (void)record;
         ++*(uint64_t *)arg;
@@ -71,7 +71,7 @@ static int look_up(struct lexicon *lexicon, const struct sample *sample, double 
         for (int i = 0; !err && i < LOOKUPS; i++) {
                 random = random * 1664525 + 1013904223;
                 size_t n = (size_t)(((uint64_t)random * sample->count) >> 32);
-                err = bptree_get(lexicon->entries, sample->words[n], sample->letters[n], &entry, sizeof(entry), NULL);
+                err = xac_tree_get(lexicon->entries, sample->words[n], sample->letters[n], &entry, sizeof(entry), NULL);
         }
         *per_second = LOOKUPS / (play_now() - start);
         return err;
@@ -82,7 +82,7 @@ static int read_all(struct lexicon *lexicon, struct sample *sample, double *look
         uint64_t count = 0;
 
         const double start = play_now();
-        int err = bptree_scan(lexicon->entries, NULL, 0, NULL, 0, count_record, &count);
+        int err = xac_tree_scan(lexicon->entries, NULL, 0, NULL, 0, count_record, &count);
         *records = (double)count / (play_now() - start);
         sample->room = count;
         sample->words = calloc(count + 1, sizeof(*sample->words));
@@ -90,7 +90,7 @@ static int read_all(struct lexicon *lexicon, struct sample *sample, double *look
         if (!err && (!sample->words || !sample->letters))
                 err = -ENOMEM;
         if (!err)
-                err = bptree_scan(lexicon->entries, NULL, 0, NULL, 0, add_word, sample);
+                err = xac_tree_scan(lexicon->entries, NULL, 0, NULL, 0, add_word, sample);
         if (!err)
                 err = look_up(lexicon, sample, lookups);
         free(sample->words);
@@ -100,7 +100,7 @@ static int read_all(struct lexicon *lexicon, struct sample *sample, double *look
 
 /* ---- the summary ---- */
 
-static int list_record(void *arg, const bptree_record *record)
+static int list_record(void *arg, const xac_tree_record *record)
 {
         int *left = arg;
         struct entry entry = lexicon_entry(record);
@@ -115,8 +115,8 @@ static int list(struct lexicon *lexicon)
 {
         int left = LISTED;
         printf("  the first %d that begin with \"" LISTED_FROM "\", a range scan:\n", LISTED);
-        int err = bptree_scan(lexicon->entries, LISTED_FROM, strlen(LISTED_FROM), LISTED_TO, strlen(LISTED_TO),
-                              list_record, &left);
+        int err = xac_tree_scan(lexicon->entries, LISTED_FROM, strlen(LISTED_FROM), LISTED_TO, strlen(LISTED_TO),
+                                list_record, &left);
         printf("%s\n", left == LISTED ? "  (there is none)\n" : "");
         fflush(stdout);
         return err < 0 ? err : 0;

@@ -67,7 +67,8 @@ typedef struct xac_heap_root {
         char name[XAC_HEAP_NAME_MAX + 1];
         void *object;
         size_t size;
-        uint64_t tag; /* the program's: what the object is */
+        uint64_t tag;         /* the program's: what the object is */
+        uint64_t reserved[2]; /* zero */
 } xac_heap_root;
 
 /* -ENOENT. */

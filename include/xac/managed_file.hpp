@@ -83,7 +83,7 @@ public:
         managed_file(open_only_t, const std::string &name, int flags = 0) : managed_file(0, name, flags)
         {
         }
-        /* Nothing changes, and atomic_func() that writes throws XAC_READONLY. */
+        /* Nothing changes, and atomic_func() that writes throws XAC_WROTE. */
         managed_file(open_read_only_t, const std::string &name, int flags = 0)
             : managed_file(0, name, flags | XAC_RDONLY)
         {

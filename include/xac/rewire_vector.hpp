@@ -5,7 +5,7 @@
 /*
  * xac::rewired_vector<T>: the interface of std::vector over an array that grows without copying (rewire_vector.h).
  *
- *         xac::rewire_memory memory(REWIRE_HUGE_BYTES);        // a pool of pages
+ *         xac::rewire_memory memory(XAC_REWIRE_HUGE_BYTES);        // a pool of pages
  *         xac::rewired_vector<uint64_t> numbers(memory);
  *         numbers.push_back(7);
  *
@@ -36,26 +36,26 @@ class rewire_memory
 public:
         explicit rewire_memory(std::size_t page_bytes = 0, std::uint64_t max_bytes = 0)
         {
-                rewire_pool_options options{};
+                xac_rewire_pool_options options{};
                 options.page_bytes = page_bytes;
                 options.max_bytes = max_bytes;
-                if (int err = rewire_pool_create(&options, &pool_))
-                        throw std::system_error(-err, std::generic_category(), "rewire_pool_create");
+                if (int err = xac_rewire_pool_create(&options, &pool_))
+                        throw std::system_error(-err, std::generic_category(), "xac_rewire_pool_create");
         }
         rewire_memory(const rewire_memory &) = delete;
         rewire_memory &operator=(const rewire_memory &) = delete;
         ~rewire_memory()
         {
-                rewire_pool_destroy(pool_);
+                xac_rewire_pool_destroy(pool_);
         }
 
-        rewire_pool *get() const noexcept
+        xac_rewire_pool *get() const noexcept
         {
                 return pool_;
         }
 
 private:
-        rewire_pool *pool_ = nullptr;
+        xac_rewire_pool *pool_ = nullptr;
 };
 
 template <class T> class rewired_vector
@@ -102,7 +102,7 @@ public:
         }
         ~rewired_vector()
         {
-                rewire_vector_destroy(vector_);
+                xac_rewire_vector_destroy(vector_);
         }
 
         template <class Iterator, class = typename std::iterator_traits<Iterator>::iterator_category>
@@ -222,7 +222,7 @@ public:
         void shrink_to_fit() noexcept
         {
                 if (vector_)
-                        rewire_vector_shrink(vector_);
+                        xac_rewire_vector_shrink(vector_);
         }
 
         void clear() noexcept
@@ -317,21 +317,21 @@ public:
         }
 
 private:
-        explicit rewired_vector(rewire_pool *pool) : pool_(pool)
+        explicit rewired_vector(xac_rewire_pool *pool) : pool_(pool)
         {
                 create();
         }
 
         void create()
         {
-                if (rewire_vector_create(pool_, sizeof(T), &vector_))
+                if (xac_rewire_vector_create(pool_, sizeof(T), &vector_))
                         throw std::bad_alloc();
         }
         void grow(size_type count)
         {
                 if (!vector_) /* it was moved from */
                         create();
-                if (rewire_vector_reserve(vector_, count))
+                if (xac_rewire_vector_reserve(vector_, count))
                         throw std::bad_alloc();
         }
         /* Of what can be read once only it is not known how many there are: they come behind the others first. */
@@ -360,8 +360,8 @@ private:
                 return i;
         }
 
-        rewire_pool *pool_;
-        rewire_vector *vector_ = nullptr;
+        xac_rewire_pool *pool_;
+        xac_rewire_vector *vector_ = nullptr;
 };
 
 } // namespace xac

@@ -15,7 +15,7 @@
  * The other side, which needs no environment:
  *
  *         xac_range *range;
- *         bptree_record record;
+ *         xac_tree_record record;
  *         xac_send_request_encode(&request, bytes, sizeof(bytes), &byte_len);
  *         send(socket, bytes, byte_len, 0);
  *         xac_range_open(&range);
@@ -27,7 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <xac/bptree.h>
+#include <xac/tree.h>
 #include <xac/xac.h>
 
 #ifdef __cplusplus
@@ -62,7 +62,8 @@ typedef struct xac_send_request {
         /* XAC_SEND_PAGES: the sequence of the last response to the same request, which the client keeps; 0: none. When
          * the sender has it no more, it sends all. */
         uint64_t base_sequence;
-        enum xac_send_way way;
+        uint32_t way;         /* enum xac_send_way */
+        uint32_t reserved[7]; /* for options to come: zero */
 } xac_send_request;
 
 /* What is sent without copies is by io_uring(7), in place of MSG_ZEROCOPY. -ENOTSUP: libxacsend was built without
@@ -74,6 +75,7 @@ typedef struct xac_send_options {
         /* A client that has not taken a response after so long: the snapshot is given up, and the rest copied; and who
          * then takes nothing of it for as long is -ETIMEDOUT (10,000); UINT32_MAX: never. */
         uint32_t deadline_ms;
+        uint32_t flags; /* XAC_SEND_URING */
         /* Bytes of such a rest at most, and of what is noted down of a client: the leaves that come next, and which
          * ones it has after a response of pages. Of a longer rest, -ETIMEDOUT; who would have more leaves than that
          * gets each response in full (64 MiB). */
@@ -83,7 +85,7 @@ typedef struct xac_send_options {
          * card was asked for; xac_send_calibrate() measures both on this one. */
         uint32_t gather_bytes;
         uint32_t zerocopy_bytes;
-        int flags; /* XAC_SEND_URING */
+        uint64_t reserved[4]; /* for options to come: zero */
 } xac_send_options;
 
 typedef struct xac_send_stats {
@@ -95,6 +97,7 @@ typedef struct xac_send_stats {
         uint64_t copied_sends;        /* the kernel has copied after all */
         uint64_t given_up;            /* snapshots, as the deadline had come */
         uint64_t pages, deltas, kept; /* XAC_SEND_PAGES: leaves that were sent, changed, as the client has them */
+        uint64_t reserved[4];         /* for figures to come: zero */
 } xac_send_stats;
 
 /* Sends responses to one connected stream socket; one thread at a time. */
@@ -138,7 +141,7 @@ enum { XAC_SEND_REQUEST_MAX = 2634 /* bytes of an encoded request, at most */ };
 
 /* A request as the bytes that `xac serve` takes (docs/SEND.md), for the client to send. *byte_len is how many they are;
  * -ERANGE: more than `room`, and nothing was written. -EINVAL: no file; a name that is empty or has more than 255
- * bytes; a key of more than BPTREE_KEY_MAX; a `to` of none; no such way. */
+ * bytes; a key of more than XAC_TREE_KEY_MAX; a `to` of none; no such way. */
 int xac_send_request_encode(const xac_send_request *request, void *bytes, size_t room, size_t *byte_len);
 
 /* What was received of a range. One thread at a time. */
@@ -177,7 +180,7 @@ int xac_range_first(xac_range *range);
 int xac_range_next(xac_range *range);
 int xac_range_seek(xac_range *range, const void *key, size_t key_len); /* the first record that is not less */
 /* Good until the next response. -EINVAL: the cursor is at no record. */
-int xac_range_record(const xac_range *range, bptree_record *record);
+int xac_range_record(const xac_range *range, xac_tree_record *record);
 
 /* All records side by side, where the tree's have 8 and value_bytes bytes and came as records: `count` of them, each
  * `stride` bytes. -ENOTSUP: it is otherwise. */

@@ -63,7 +63,7 @@ enum xac_code {
         XAC_COMMITTED = 0, /* what xend() returns when the transaction took effect */
 
         XAC_CONFLICT = -5001, /* lost to a concurrent commit: run it again */
-        XAC_READONLY = -5002, /* it wrote although begun XAC_RDONLY */
+        XAC_WROTE = -5002,    /* it wrote although begun XAC_RDONLY */
         XAC_FULL = -5003,     /* the version pool is at its ceiling */
         /* A write or sync failed, so that nobody knows what is on disk. What was waiting for it is visible in memory
          * but perhaps not durable; nothing more is committed; reads go on. Once all have closed the environment,
@@ -74,7 +74,7 @@ enum xac_code {
         XAC_FORKED = -5007,  /* used in a child without reopening */
         XAC_NOTXN = -5008,   /* no transaction is open */
         XAC_NOVIEW = -5009,  /* the address is in no view of this thread */
-        XAC_BUSY = -5010,    /* too many participants or files */
+        XAC_LIMIT = -5010,   /* too many participants or files */
         XAC_UNENDED = -5011  /* an xend or xabort is missing; what was open is undone, or cannot commit */
 };
 
@@ -93,10 +93,10 @@ enum xac_flags {
         /* xbegin(), and xac_open(): the environment is only read. One at rest (closed cleanly, and nobody has it open)
          * stays as it is to the byte, and may be on a read-only medium, or of users who let others read. Beside others
          * who have it open: by those who may write to it. Else an error (xac_open(3), "Reading only") */
-        XAC_RDONLY = 0x0100,   /* it will not write; it always commits */
-        XAC_SNAPSHOT = 0x0200, /* snapshot isolation: reads are not validated */
-        XAC_DURABLE = 0x0400,  /* with XAC_RDONLY, or of a snapshot: see only what is durable */
-        XAC_NESTED = 0x1000,   /* may begin a nested level, also where the environment is XAC_STRICT */
+        XAC_RDONLY = 0x0100,             /* it will not write; it always commits */
+        XAC_SNAPSHOT_ISOLATION = 0x0200, /* snapshot isolation: reads are not validated */
+        XAC_DURABLE = 0x0400,            /* with XAC_RDONLY, or of a snapshot: see only what is durable */
+        XAC_NESTED = 0x1000,             /* may begin a nested level, also where the environment is XAC_STRICT */
 
         /* xac_mmap() */
         XAC_ANYWHERE = 0x2000, /* any address will do: what is stored in the file are offsets, not pointers */
@@ -114,13 +114,15 @@ enum xac_archive_flags {
 /* A zeroed field means its default. */
 typedef struct xac_options {
         /* Ceiling of the version pool. Default: half of the machine's memory, at most 4 GiB, and at most three quarters
-         * of what /dev/shm has free. More than /dev/shm can hold is lowered: xac_stat() tells. */
+         * of what /dev/shm has free, and half of what the process's control group allows. More than /dev/shm can hold
+         * is lowered: xac_stat() tells. */
         uint64_t pool_bytes;
         uint64_t log_bytes;        /* redo log kept before a checkpoint is forced; default 256 MiB */
         uint64_t reserve_bytes;    /* address space reserved per view, to grow in place; default 16 GiB */
         uint32_t page_bytes;       /* at creation: a power of two, 4096 to 65536; default 4096 */
         uint32_t max_participants; /* at creation: threads, and snapshots, at once; 1024 (default) to 32768 */
         uint32_t mode;             /* at creation: permission bits, under the umask; default 0600 */
+        uint32_t archive_flags;    /* enum xac_archive_flags */
         /* Long recoveries: "restore" (pages of the double-write area), "replay" (bytes of log); both and
          * long checkpoints: "checkpoint" (pages); data files that others have changed: "sum" (pages). Called by the
          * thread at work, which may be the library's own. */
@@ -141,8 +143,7 @@ typedef struct xac_options {
         const char *archive;
         /* How much log is kept at least while the archive takes nothing; default 16 times log_bytes. */
         uint64_t archive_held_bytes;
-        uint64_t archive_flags; /* enum xac_archive_flags */
-        uint64_t reserved[2];   /* for options to come: zero */
+        uint64_t reserved[3]; /* for options to come: zero */
 } xac_options;
 
 typedef struct xac_stats {
@@ -164,7 +165,7 @@ typedef struct xac_stats {
         uint64_t page_bytes;        /* size of a page, as chosen at creation */
         uint64_t archive_sequence;  /* commits up to this one are in the archive; 0: there is none */
         int64_t archive_error;      /* why it takes nothing now, a negative number; 0: it does */
-        uint64_t pool_bytes_now;    /* ceiling of the pool with what memory /dev/shm has left now */
+        uint64_t pool_bytes_now;    /* ceiling with what memory /dev/shm and the control group have left now */
         uint64_t reserved[13];      /* for figures to come: zero */
 } xac_stats;
 
@@ -267,7 +268,8 @@ int xac_snapshot_release(xac_snapshot *snapshot);
 typedef struct xac_snapshot_file {
         uint32_t number; /* of the file, for xac_snapshot_page() */
         uint32_t page_bytes;
-        uint64_t pages; /* the file has at least as many as the snapshot knows */
+        uint64_t pages;       /* the file has at least as many as the snapshot knows */
+        uint64_t reserved[4]; /* for figures to come: zero */
 } xac_snapshot_file;
 
 /* -ENOENT, and what else xac_snapshot_map() says. */
@@ -306,7 +308,7 @@ enum xac_scrub_flags {
 
 /* A zeroed field means its default. */
 typedef struct xac_scrub_options {
-        uint64_t rate; /* bytes a second, at most; default: as fast as it goes */
+        uint64_t bytes_per_second; /* to be read, at most; default: as fast as it goes */
         uint32_t flags;
         /* Called now and then: bytes of a file that are done, of so many. What is not 0 ends it, and is returned. */
         int (*progress)(void *arg, const char *file, uint64_t done, uint64_t total);

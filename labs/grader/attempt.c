@@ -23,6 +23,8 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -36,6 +38,7 @@ struct verdict {
         atomic_flag is_taken; /* somebody says why */
         atomic_bool has_said;
         atomic_bool has_returned;
+        _Atomic double measured;
         char said[ATTEMPT_SAID_BYTES];
 };
 
@@ -82,6 +85,14 @@ void grader_check(int is_good, const char *format, ...)
         end_failed();
 }
 
+void grader_measured(double value)
+{
+        if (verdict == NULL)
+                printf("measured: %.3f\n", value);
+        else
+                atomic_store(&verdict->measured, value);
+}
+
 /* ------------------------------------------------------------------ its process */
 
 static double seconds_now(void)
@@ -120,9 +131,27 @@ static _Noreturn void run_test(const struct grader_test *test, const struct atte
         _exit(EXIT_SUCCESS);
 }
 
-/* Returns 0 when the process has ended by itself, or -ETIMEDOUT: then it is killed. */
-static int wait_for(pid_t pid, double seconds, int *status)
+/* ------------------------------------------------------------------ what it prints */
+
+/* A test and its hosts print to a socket: it has no length, no place and no times by which one could tell another what
+ * it has printed. The end of it is kept. */
+static void keep_printed(int output, struct attempt *result)
 {
+        char more[ATTEMPT_SAID_BYTES - 1];
+        ssize_t got;
+        while (output >= 0 && (got = recv(output, more, sizeof(more), MSG_DONTWAIT)) > 0) {
+                size_t there = strlen(result->printed), most = sizeof(result->printed) - 1;
+                size_t kept = there + (size_t)got > most ? most - (size_t)got : there;
+                memmove(result->printed, result->printed + there - kept, kept);
+                memcpy(result->printed + kept, more, (size_t)got);
+                result->printed[kept + (size_t)got] = '\0';
+        }
+}
+
+/* Returns 0 when the process has ended by itself, or -ETIMEDOUT: then it is killed. */
+static int wait_for(pid_t pid, double seconds, int *status, int output, struct attempt *result)
+{
+        struct pollfd printed = { .fd = output, .events = POLLIN };
         double end = seconds_now() + seconds;
         for (int pause_ms = 1; waitpid(pid, status, WNOHANG) != pid; pause_ms += pause_ms < 20) {
                 if (seconds_now() > end) {
@@ -130,7 +159,8 @@ static int wait_for(pid_t pid, double seconds, int *status)
                         waitpid(pid, status, 0);
                         return -ETIMEDOUT;
                 }
-                poll(NULL, 0, pause_ms);
+                poll(&printed, 1, pause_ms);
+                keep_printed(output, result);
         }
         return 0;
 }
@@ -150,6 +180,7 @@ int attempt_here(const struct grader_test *test, const struct attempt_options *o
 static void judge(struct attempt *result, int err, int status, int seconds)
 {
         result->passed = false;
+        result->measured = atomic_load(&verdict->measured);
         if (atomic_load(&verdict->has_said))
                 memcpy(result->said, verdict->said, sizeof(result->said));
         else if (err)
@@ -162,14 +193,6 @@ static void judge(struct attempt *result, int err, int status, int seconds)
                          WEXITSTATUS(status));
         else
                 result->passed = true;
-}
-
-static void read_end(int fd, char *text, size_t byte_len)
-{
-        off_t end = lseek(fd, 0, SEEK_END);
-        off_t start = end > (off_t)byte_len - 1 ? end - (off_t)byte_len + 1 : 0;
-        ssize_t got = pread(fd, text, byte_len - 1, start);
-        text[got > 0 ? got : 0] = '\0';
 }
 
 /* The test is ended; attempt_run() cleans up behind it as always, and then ends the grader. */
@@ -198,7 +221,7 @@ static int prepare(void)
 int attempt_run(const struct grader_test *test, const struct attempt_options *options, struct attempt *result)
 {
         char folder[SCRATCH_NAME_BYTES];
-        int output = -1;
+        int printed[2] = { -1, -1 }; /* here it is read, and there written */
         int status = 0;
         int err = prepare();
         if (err)
@@ -207,8 +230,10 @@ int attempt_run(const struct grader_test *test, const struct attempt_options *op
         if (err)
                 return err;
         memset(result, 0, sizeof(*result));
-        if (!options->is_loud)
-                output = memfd_create("printed", MFD_CLOEXEC);
+        if (!options->is_loud && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, printed) != 0) {
+                err = -errno;
+                goto fail_socket;
+        }
         fflush(NULL);
 
         double begin = seconds_now();
@@ -216,24 +241,26 @@ int attempt_run(const struct grader_test *test, const struct attempt_options *op
         if (pid == 0) {
                 signal(SIGINT, SIG_DFL);
                 signal(SIGTERM, SIG_DFL);
-                run_test(test, options, folder, output);
+                run_test(test, options, folder, printed[1]);
         }
         if (pid < 0) {
                 err = -errno;
                 goto fail_fork;
         }
         session = pid;
-        int late = wait_for(pid, options->seconds, &status);
+        int late = wait_for(pid, options->seconds, &status, printed[0], result);
         confine_end_all(options->user);
         session = 0;
         result->seconds = seconds_now() - begin;
         judge(result, late, status, options->seconds);
-        if (output >= 0)
-                read_end(output, result->printed, sizeof(result->printed));
+        keep_printed(printed[0], result);
         scratch_clean(folder, options->user, options->clean);
 fail_fork:
-        if (output >= 0)
-                close(output);
+        if (!options->is_loud) {
+                close(printed[0]);
+                close(printed[1]);
+        }
+fail_socket:
         scratch_remove(folder);
         if (interrupted_by)
                 _exit(128 + interrupted_by);

@@ -17,6 +17,7 @@ enum { ATTEMPT_SAID_BYTES = 4000 };
 struct attempt {
         bool passed;
         double seconds;
+        double measured;                  /* what it has called grader_measured() with */
         char said[ATTEMPT_SAID_BYTES];    /* why it has not passed; may have several lines */
         char printed[ATTEMPT_SAID_BYTES]; /* the end of what it wrote to stdout and stderr */
 };

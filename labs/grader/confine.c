@@ -115,7 +115,7 @@ static int allow(int rules, const char *path, uint64_t rights)
         return err;
 }
 
-int confine_rules(const char *const *readable, const char *const *writable)
+int confine_rules(const char *const *readable, const char *const *writable, const char *const *updated)
 {
         long version = syscall(CREATE_RULES, NULL, 0, ASK_VERSION);
         if (version < 1)
@@ -131,6 +131,8 @@ int confine_rules(const char *const *readable, const char *const *writable)
                 err = allow(rules, *readable, RUN | READ_FILE | READ_FOLDER);
         for (; err == 0 && *writable != NULL; writable++)
                 err = allow(rules, *writable, all);
+        for (; err == 0 && *updated != NULL; updated++)
+                err = allow(rules, *updated, (READ_FILE | READ_FOLDER | WRITE_FILE | TRUNCATE) & all);
         if (err == 0)
                 return rules;
         close(rules);

@@ -23,9 +23,10 @@ uid_t confine_user(void);
 int confine_become(uid_t user); /* 0 or -errno */
 
 /* Makes a set of rules: what lies below the folders of `readable` may be read and run, what lies below those of
- * `writable` may be changed. Both end with NULL; what is not there is left out. Returns a descriptor; -ENOSYS: the
- * kernel has no Landlock. */
-int confine_rules(const char *const *readable, const char *const *writable);
+ * `writable` may be changed, and what lies below those of `updated` may be written where it is there: no file can be
+ * made, moved or removed. Each ends with NULL; what is not there is left out. Returns a descriptor; -ENOSYS: the kernel
+ * has no Landlock. */
+int confine_rules(const char *const *readable, const char *const *writable, const char *const *updated);
 
 /* From now on for this process and all that it starts. rules < 0: limits alone. 0 or -errno. */
 int confine_enter(int rules, uid_t user);

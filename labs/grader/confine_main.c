@@ -5,7 +5,8 @@
  *
  * Runs the command as another user (confine.h), in a session of its own, and ends all that it has started. It may read
  * what compilers need, and the paths, and change what is in the folders. These belong to the other user meanwhile, and
- * to the one who called afterwards. The script `judge` compiles answers by it.
+ * to the one who called afterwards. The script `judge` compiles answers by it. Status 125: it cannot become another
+ * user, and has run nothing.
  */
 
 #include "labs/grader/confine.h"
@@ -22,7 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PATHS_MOST = 40, COMPILE_SECONDS = 120, FILE_BYTES = 256 << 20 };
+enum { PATHS_MOST = 40, COMPILE_SECONDS = 120, FILE_BYTES = 256 << 20, NOT_CONFINED = 125 };
 
 static const char *readable[PATHS_MOST] = {
         "/usr", "/lib", "/lib64", "/lib32", "/bin", "/opt", "/nix", "/etc/alternatives", "/etc/ld.so.cache"
@@ -49,13 +50,13 @@ static void give_folders(uid_t from, uid_t user)
 static _Noreturn void run(uid_t user, char **command)
 {
         setsid();
-        int rules = confine_rules(readable, writable);
+        int rules = confine_rules(readable, writable, (const char *const[]){ NULL });
         int err = confine_become(user);
         if (err == 0)
                 err = confine_enter(rules, user);
         if (err != 0) {
                 fprintf(stderr, "the answer cannot be confined: %s\n", strerror(-err));
-                _exit(2);
+                _exit(NOT_CONFINED);
         }
         setrlimit(RLIMIT_FSIZE, &(struct rlimit){ FILE_BYTES, FILE_BYTES });
         alarm(COMPILE_SECONDS);

@@ -31,6 +31,8 @@ void *environment_open(const char *name, size_t byte_len, int flags, xac_env **e
                 opened.process = getpid();
                 snprintf(opened.name, sizeof(opened.name), "%s", name);
                 int err = xac_open(name, (flags & ~XAC_ANYWHERE) | XAC_CREATE, &small, &opened.env);
+                if (err == -EPERM) /* a host finds it there, and may make nothing (calls.h) */
+                        err = xac_open(name, flags & ~XAC_ANYWHERE, &small, &opened.env);
                 grader_check(err == 0, "xac_open: %s", xac_strerror(err));
                 opened.view = xac_mmap(opened.env, "data", byte_len, flags & XAC_ANYWHERE);
                 grader_check(opened.view != MAP_FAILED, "xac_mmap: %s", strerror(errno));

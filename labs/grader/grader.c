@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- *      grade --host FILE [--read FOLDER]... [--seed N] [--only NAME] [--first] [--loud] [--json FILE] [--again COMMAND]
+ *      grade --host FILE [--fast FILE] [--read FOLDER]... [--seed N] [--only NAME] [--first] [--loud]
+ *            [--json FILE] [--again COMMAND]
  *      grade --broken FILE [...]
  *      grade --here [--only NAME] [--seed N]
  *
  * The script `judge` calls it. --host: the answer, as a program (serve.c); it may read what lies below the folders
- * given.
+ * given. --fast: the same answer, optimized, to be measured.
  * --first: no further test after one that has failed. --broken: the answer did not compile, and this is what the
  * compiler said. `--here` runs the one test in this process, for a debugger. GRADER_NONCE from the environment comes
  * back in the line of JSON.
@@ -26,6 +27,7 @@
 #include <unistd.h>
 
 #include "labs/grader/attempt.h"
+#include "labs/grader/calls.h"
 #include "labs/grader/confine.h"
 #include "labs/grader/host_start.h"
 #include "labs/grader/report.h"
@@ -41,10 +43,11 @@ enum {
 struct options {
         uint32_t seed;
         const char *only, *json, *again, *broken;
+        const char *fast;
         bool is_loud, is_here, is_first;
 };
 
-/* What an answer may open while it runs. The folder of its test is where it is. */
+/* What an answer may read while it runs. What it may write is said when it starts (host.c). */
 static const char *readable[FOLDERS_MOST] = {
         "/usr",
         "/lib",
@@ -62,8 +65,9 @@ static const char *readable[FOLDERS_MOST] = {
         "/dev/random",
         "/dev/full",
 };
-static const char *const writable[] = { ".", "/dev/shm", "/dev/null", NULL };
-static struct host_program host = { .readable = readable, .writable = writable };
+static const char *const none[] = { NULL };
+static const struct grader_test *to_measure; /* NULL: nothing */
+static struct host_program host = { .readable = readable };
 
 struct grading {
         const struct grader_lab *lab;
@@ -73,6 +77,11 @@ struct grading {
         bool has_failed;
         double seconds_left;
 };
+
+void grader_measures(const struct grader_test *measure)
+{
+        to_measure = measure;
+}
 
 static void add_readable(const char *path)
 {
@@ -87,17 +96,12 @@ static void add_readable(const char *path)
 static struct options read_options(int argc, char **argv)
 {
         static const struct option names[] = {
-                { "seed", required_argument, NULL, 's' },
-                { "only", required_argument, NULL, 'o' },
-                { "json", required_argument, NULL, 'j' },
-                { "host", required_argument, NULL, 'H' },
-                { "read", required_argument, NULL, 'r' },
-                { "broken", required_argument, NULL, 'b' },
-                { "again", required_argument, NULL, 'a' },
-                { "loud", no_argument, NULL, 'l' },
-                { "first", no_argument, NULL, 'f' },
-                { "here", no_argument, NULL, 'h' },
-                { NULL, 0, NULL, 0 },
+                { "seed", required_argument, NULL, 's' },   { "only", required_argument, NULL, 'o' },
+                { "json", required_argument, NULL, 'j' },   { "host", required_argument, NULL, 'H' },
+                { "fast", required_argument, NULL, 'F' },   { "read", required_argument, NULL, 'r' },
+                { "broken", required_argument, NULL, 'b' }, { "again", required_argument, NULL, 'a' },
+                { "loud", no_argument, NULL, 'l' },         { "first", no_argument, NULL, 'f' },
+                { "here", no_argument, NULL, 'h' },         { NULL, 0, NULL, 0 },
         };
         struct options options = { .seed = (uint32_t)time(NULL) % 1000000, .again = "make grade" };
 
@@ -114,6 +118,8 @@ static struct options read_options(int argc, char **argv)
                         options.broken = optarg;
                 else if (letter == 'H')
                         add_readable(host.path = optarg);
+                else if (letter == 'F')
+                        add_readable(options.fast = optarg);
                 else if (letter == 'r')
                         add_readable(optarg);
                 else if (letter == 'f')
@@ -160,16 +166,21 @@ static void check_machine(int err)
         exit(2);
 }
 
-static void grade_test(struct grading *grading, const struct grader_test *test, bool is_hidden)
+static struct attempt_options options_of(const struct grading *grading, const struct grader_test *test)
 {
-        struct attempt result;
-        struct attempt_options options = {
+        return (struct attempt_options){
                 .seed = grading->options.seed,
                 .seconds = (test->seconds ? test->seconds : DEFAULT_SECONDS) * grader_patience(),
                 .is_loud = grading->options.is_loud,
                 .user = host.user,
                 .clean = grading->lab->clean,
         };
+}
+
+static void grade_test(struct grading *grading, const struct grader_test *test, bool is_hidden)
+{
+        struct attempt result;
+        struct attempt_options options = options_of(grading, test);
         if (grading->options.is_here) {
                 check_machine(attempt_here(test, &options));
                 return;
@@ -221,6 +232,17 @@ static bool can_reach(uid_t user)
         return pid > 0 && status == 0;
 }
 
+static bool can_limit_calls(void)
+{
+        int status = 1;
+        pid_t pid = fork();
+        if (pid == 0)
+                _exit(calls_limit(CALLS_OF_ANSWERS) == 0 ? EXIT_SUCCESS : EXIT_FAILURE);
+        while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+                continue;
+        return status == 0;
+}
+
 /* What may come to nothing is said; whoever grades decides (labs/README.md). */
 static void prepare_host(void)
 {
@@ -233,11 +255,13 @@ static void prepare_host(void)
                         host.path);
                 host.user = 0;
         }
-        int rules = confine_rules(readable, writable);
+        int rules = confine_rules(readable, none, none);
         if (rules < 0)
                 fprintf(stderr, "note: this kernel has no Landlock: the answer can read files\n");
         else
                 close(rules);
+        if (!can_limit_calls())
+                fprintf(stderr, "note: this kernel has no filters of calls: the answer can make processes and files\n");
         host_use(&host);
 }
 
@@ -245,6 +269,19 @@ static void grade_all(struct grading *grading)
 {
         grade_list(grading, grading->lab->tests, false);
         grade_list(grading, grading->lab->hidden, true);
+}
+
+/* Who has all marks, and was asked for all. */
+static void measure(struct grading *grading)
+{
+        struct attempt result;
+        if (to_measure == NULL || grading->options.fast == NULL || grading->options.only != NULL ||
+            !report_is_full(grading->report))
+                return;
+        struct attempt_options options = options_of(grading, to_measure);
+        host.path = grading->options.fast;
+        check_machine(attempt_run(to_measure, &options, &result));
+        report_measure(grading->report, to_measure, &result);
 }
 
 int grader_main(int argc, char **argv, const struct grader_lab *lab)
@@ -269,6 +306,7 @@ int grader_main(int argc, char **argv, const struct grader_lab *lab)
         }
         if (options->is_here)
                 return 0;
+        measure(&grading);
         bool is_full = report_close(grading.report, options->json);
         if (options->broken != NULL)
                 return 3;

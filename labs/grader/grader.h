@@ -34,6 +34,11 @@ struct grader_lab {
 /* The tests that students do not have: of hidden.c, or an empty list (no_hidden.c). */
 extern const struct grader_test hidden_tests[];
 
+/* Called before grader_main(): an answer that gets all marks is measured. `measure` runs as a test does, without
+ * points, the answer optimized and its accesses unseen, and calls grader_measured(). Less is better. */
+void grader_measures(const struct grader_test *measure);
+void grader_measured(double value);
+
 /* main() of a grader. */
 int grader_main(int argc, char **argv, const struct grader_lab *lab);
 

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "labs/grader/calls.h"
 #include "labs/grader/confine.h"
 #include "labs/grader/grader.h"
 #include "labs/grader/host_start.h"
@@ -22,9 +24,16 @@
 #include "labs/grader/stops.h"
 #include "labs/grader/worker.h"
 
+enum { ENVIRONMENTS_MOST = 8 };
+
 static const struct host_program *program;
-static pid_t host, owner; /* the owner is the process that has started it */
-static int line = -1;     /* to the host */
+static struct link {
+        pid_t host, owner; /* the owner is the process that has started it */
+        int line;
+} links[HOST_PLACES];
+static struct link *link_now = &links[HOST_BESIDE];
+static bool may_fork;    /* the next one that starts */
+static bool are_counted; /* accesses of those that start from now on */
 
 void host_use(const struct host_program *host_program)
 {
@@ -33,10 +42,16 @@ void host_use(const struct host_program *host_program)
 
 /* ------------------------------------------------------------------ its process */
 
-/* The descriptors that a host has: those of enum host_descriptor, in this order, and what it prints to. */
+/* The descriptors that a host has: those of enum host_descriptor, in this order, and what it prints to. What it reads
+ * from is its own, as the place in a file is shared by all that have it open together. */
 static void keep_descriptors(const int *kept)
 {
         int high[HOST_DESCRIPTORS];
+        int nothing = open("/dev/null", O_RDONLY);
+        if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0)
+                close(STDIN_FILENO);
+        if (nothing != STDIN_FILENO)
+                close(nothing);
         for (int i = 0; i < HOST_DESCRIPTORS; i++)
                 high[i] = kept[i] < 0 ? -1 : fcntl(kept[i], F_DUPFD, HOST_LINE + 2 * HOST_DESCRIPTORS);
         for (int i = 0; i < HOST_DESCRIPTORS; i++)
@@ -60,19 +75,47 @@ static char **small_environment(void)
         return environment;
 }
 
+/* It may write to the environments that are in the folder, and to their shared memory, and make nothing new. */
+static int confine(bool is_apart)
+{
+        static const char *const nothing[] = { NULL };
+        const char *updated[ENVIRONMENTS_MOST + 3] = { "/dev/null" };
+        enum calls calls = may_fork ? CALLS_WITH_FORK : CALLS_ALONE;
+        glob_t found;
+        if (!is_apart && glob("*.xac", GLOB_NOSORT, NULL, &found) == 0) {
+                updated[1] = "/dev/shm";
+                for (size_t i = 0; i < found.gl_pathc && i < ENVIRONMENTS_MOST; i++)
+                        updated[2 + i] = found.gl_pathv[i];
+                if (calls == CALLS_ALONE)
+                        calls = CALLS_OF_ANSWERS;
+        }
+        int err = confine_enter(confine_rules(program->readable, nothing, updated), program->user);
+        if (err == 0)
+                err = calls_limit(calls);
+        return err == -ENOSYS || err == -EINVAL ? 0 : err; /* no filters: grader.c has said so */
+}
+
+/* From the root of all files, whoever stands apart finds no name that tells where the others are. */
+static bool leave_folder(bool is_apart)
+{
+        return !is_apart || chdir("/") == 0;
+}
+
 static _Noreturn void become_host(int socket, pid_t parent, uint32_t seed)
 {
-        char who[2] = { stops_role.who ? stops_role.who : '-', '\0' }, stop_at[16], seed_text[16];
-        const int kept[HOST_DESCRIPTORS] = { socket, memory_descriptor(), who[0] == 'A' ? stops_role.said : -1,
-                                             who[0] == 'A' ? stops_role.go : -1 };
+        const bool is_apart = link_now == &links[HOST_APART];
+        char who[2] = { stops_role.who && !is_apart ? stops_role.who : '-', '\0' }, stop_at[16], seed_text[16];
+        const bool has_steps = who[0] != '-' || (are_counted && !is_apart);
+        const int kept[HOST_DESCRIPTORS] = { socket, has_steps ? memory_descriptor(MEMORY_STEPS) : -1,
+                                             is_apart ? -1 : memory_descriptor(MEMORY_LAB),
+                                             who[0] == 'A' ? stops_role.said : -1, who[0] == 'A' ? stops_role.go : -1 };
         char *const arguments[] = { "host", who, stop_at, seed_text, NULL };
 
         snprintf(stop_at, sizeof(stop_at), "%d", stops_role.stop_at);
         snprintf(seed_text, sizeof(seed_text), "%u", seed);
         keep_descriptors(kept);
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        int rules = confine_rules(program->readable, program->writable);
-        if (getppid() == parent && confine_enter(rules, program->user) == 0)
+        if (getppid() == parent && leave_folder(is_apart) && confine(is_apart) == 0)
                 execve(program->path, arguments, small_environment());
         _exit(HOST_NOT_STARTED);
 }
@@ -85,27 +128,56 @@ static void start_host(void)
         grader_check(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0, "socketpair: %s", strerror(errno));
         memory_prepare();
         fflush(NULL);
-        host = fork();
+        pid_t host = fork();
         grader_check(host >= 0, "fork: %s", strerror(errno));
         if (host == 0)
                 become_host(ends[1], parent, seed);
-        worker_has_host(host);
-        owner = getpid();
-        line = ends[0];
+        if (link_now == &links[HOST_BESIDE])
+                worker_has_host(host);
+        *link_now = (struct link){ host, parent, ends[0] };
+        may_fork = false;
         close(ends[1]);
+}
+
+static void end_link(struct link *link)
+{
+        if (link->host == 0)
+                return;
+        close(link->line);
+        if (link->owner == getpid()) {
+                kill(link->host, SIGKILL);
+                waitpid(link->host, NULL, 0);
+                if (link == &links[HOST_BESIDE])
+                        worker_has_host(0);
+        }
+        link->host = 0;
 }
 
 void host_end(void)
 {
-        if (host == 0)
-                return;
-        close(line);
-        if (owner == getpid()) {
-                kill(host, SIGKILL);
-                waitpid(host, NULL, 0);
-                worker_has_host(0);
-        }
-        host = 0;
+        for (int place = 0; place < HOST_PLACES; place++)
+                end_link(&links[place]);
+}
+
+void host_choose(enum host_place place)
+{
+        link_now = &links[place];
+}
+
+void host_count(bool is_counted)
+{
+        are_counted = is_counted;
+}
+
+void host_new(void)
+{
+        end_link(link_now);
+}
+
+void host_with_fork(void)
+{
+        host_new();
+        may_fork = true;
 }
 
 /* ------------------------------------------------------------------ what is said */
@@ -114,9 +186,10 @@ void host_end(void)
 static _Noreturn void fail_ended(void)
 {
         int status = 0;
-        pid_t ended = host;
-        host = 0;
-        worker_has_host(0);
+        pid_t ended = link_now->host;
+        link_now->host = 0;
+        if (link_now == &links[HOST_BESIDE])
+                worker_has_host(0);
         kill(ended, SIGTERM); /* who closes the line, and goes on */
         while (waitpid(ended, &status, 0) < 0)
                 grader_check(errno == EINTR, "waitpid: %s", strerror(errno));
@@ -130,7 +203,7 @@ static _Noreturn void fail_ended(void)
 static void send_all(const void *bytes, size_t byte_len)
 {
         for (size_t done = 0; done < byte_len;) {
-                ssize_t sent = send(line, (const char *)bytes + done, byte_len - done, MSG_NOSIGNAL);
+                ssize_t sent = send(link_now->line, (const char *)bytes + done, byte_len - done, MSG_NOSIGNAL);
                 if (sent < 0 && errno == EINTR)
                         continue;
                 if (sent <= 0)
@@ -142,7 +215,7 @@ static void send_all(const void *bytes, size_t byte_len)
 static void receive_all(void *bytes, size_t byte_len)
 {
         for (size_t done = 0; done < byte_len;) {
-                ssize_t got = recv(line, (char *)bytes + done, byte_len - done, 0);
+                ssize_t got = recv(link_now->line, (char *)bytes + done, byte_len - done, 0);
                 if (got < 0 && errno == EINTR)
                         continue;
                 if (got <= 0)
@@ -166,7 +239,7 @@ size_t host_ask(int act, const void *in, size_t in_len, void *out, size_t out_mo
 {
         struct host_request request = { act, (uint32_t)in_len };
         struct host_reply reply;
-        if (host == 0 || owner != getpid())
+        if (link_now->host == 0 || link_now->owner != getpid())
                 start_host();
         send_all(&request, sizeof(request));
         send_all(in, in_len);
@@ -176,6 +249,7 @@ size_t host_ask(int act, const void *in, size_t in_len, void *out, size_t out_mo
         grader_check(reply.byte_len <= out_most, "the answer's process says %u bytes where %zu are expected",
                      reply.byte_len, out_most);
         receive_all(out, reply.byte_len);
+        memory_check_rest();
         return reply.byte_len;
 }
 

@@ -32,6 +32,21 @@ void host_do(int act, const void *in, size_t in_len, void *out, size_t out_len);
 /* The same; at most `out_most` bytes come back. Returns how many. */
 size_t host_ask(int act, const void *in, size_t in_len, void *out, size_t out_most);
 
+/* The next act is done by a new host, which has seen nothing. */
+void host_new(void);
+
+/* The same, by one that may make child processes; all others make threads alone (calls.h). */
+void host_with_fork(void);
+
+/* Hosts that start from now on share the count of accesses (stops_count()), or do not, as at first. */
+void host_count(bool is_counted);
+
+/* What the acts from now on are done by: the host that there has been from the start, or another one. That one is
+ * told of nothing else: it may write no file, and shares no memory with anybody. It judges, by code of the answer, what
+ * the others have left. */
+enum host_place { HOST_BESIDE, HOST_APART, HOST_PLACES };
+void host_choose(enum host_place place);
+
 /* ------------------------------------------------------------------ for acts */
 
 /* Does it, writes what comes back to `out`, and returns how much that is. */
@@ -42,7 +57,8 @@ extern host_act *const host_acts[];
 
 /* ------------------------------------------------------------------ for both */
 
-/* Memory that the test, its workers and all their hosts share; zeros at first. Whoever asks first says how much. */
+/* Memory that the test, its workers and all their hosts share; zeros at first. The test asks before it starts any, and
+ * says how much: no host has more. Where it does not ask, hosts share nothing. */
 void *host_memory(size_t byte_len);
 
 #endif

@@ -16,6 +16,24 @@ void host_end(void)
 {
 }
 
+void host_new(void)
+{
+}
+
+void host_with_fork(void)
+{
+}
+
+void host_count(bool is_counted)
+{
+        (void)is_counted;
+}
+
+void host_choose(enum host_place place)
+{
+        (void)place;
+}
+
 size_t host_ask(int act, const void *in, size_t in_len, void *out, size_t out_most)
 {
         return host_acts[act](in, in_len, out, out_most);

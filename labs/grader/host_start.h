@@ -10,7 +10,7 @@
 struct host_program {
         const char *path;
         uid_t user;
-        const char *const *readable, *const *writable; /* confine.h */
+        const char *const *readable; /* confine.h */
 };
 
 /* Tests run this one from now on. */
@@ -21,9 +21,16 @@ void host_end(void);
 
 /* ------------------------------------------------------------------ the two ends */
 
-/* What a host finds open. The pipes are there for the A of two who meet (stops.h). Its arguments are: who it is, the
- * step before which it stands, and the seed of its grader_random(). */
-enum host_descriptor { HOST_LINE = 3, HOST_MEMORY, HOST_SAID, HOST_GO, HOST_DESCRIPTORS = HOST_GO - HOST_LINE + 1 };
+/* What a host finds open. Memory is there if it shares any (memory.h), the pipes for the A of two who meet (stops.h).
+ * Its arguments are: who it is, the step before which it stands, and the seed of its grader_random(). */
+enum host_descriptor {
+        HOST_LINE = 3,
+        HOST_STEPS,
+        HOST_MEMORY,
+        HOST_SAID,
+        HOST_GO,
+        HOST_DESCRIPTORS = HOST_GO - HOST_LINE + 1
+};
 
 enum { HOST_NOT_STARTED = 126, HOST_SAID_BYTES = 4000, HOST_IN_MOST = 4 << 20, HOST_OUT_MOST = 64 << 20 };
 

@@ -9,6 +9,7 @@
 #       SHOW_FILES = show.c     of `make show`, a program that shows something; none: no such target
 #       XAC = libxac            what it is built against, as pkg-config knows it; empty: nothing
 #       ACCESS = yes            the grader sees each access of the answer (access.h)
+#       MEASURE = yes           the grader measures answers that get all marks: they are compiled a second time, optimized
 #       SHOW_FAST = yes         `make show` measures: for it the answer is optimized, and its accesses are not seen
 #
 #       make grade                      grades the files in this folder
@@ -18,6 +19,7 @@
 #       make show                       runs the lab's demonstration
 #       make debug ONLY=TEST            one test in gdb, in one process, without a limit
 #       make grade HIDDEN=1             with the hidden tests, where labs/instructor is
+#       make grade VARIANT=FILE         with this in the place of the lab's variant.h
 #       make grade JSON=FILE            where the verdict goes; OUT/grade.json
 #
 # `make grade` builds the grader once for all answers, and the script `judge` compiles the answer into a program of its
@@ -34,6 +36,7 @@ HIDDEN =
 ONLY =
 SEED =
 LOUD =
+VARIANT =
 JSON = $(abspath $(OUT))/grade.json
 # As it is: a name may have spaces, or anything.
 override ANSWER := $(value ANSWER)
@@ -46,10 +49,12 @@ endif
 # To be linked with what shows it, a folder must have a name that make can read.
 answer := $(if $(filter 1,$(words $(ANSWER))),$(abspath $(ANSWER)),$(HERE))
 
-# Kept apart: what shows or debugs each answer; and the grader, with and without the hidden tests.
-WORK := $(abspath $(OUT))/$(if $(filter $(HERE),$(answer)),own,$(subst /,_,$(patsubst $(LABS)/%,%,$(answer))))$(HIDDEN:%=-hidden)
-GRADER := $(abspath $(OUT))/grader$(HIDDEN:%=-hidden)
+# Kept apart: what shows or debugs each answer; and the grader, with and without the hidden tests, of each variant.
+variant := $(if $(VARIANT),-$(basename $(notdir $(VARIANT))))
+WORK := $(abspath $(OUT))/$(if $(filter $(HERE),$(answer)),own,$(subst /,_,$(patsubst $(LABS)/%,%,$(answer))))$(HIDDEN:%=-hidden)$(variant)
+GRADER := $(abspath $(OUT))/grader$(HIDDEN:%=-hidden)$(variant)
 hidden := $(LABS)/instructor/$(LAB)
+variant_header := $(if $(VARIANT),$(GRADER)/variant/labs/$(LAB)/variant.h)
 
 ifneq ($(strip $(XAC)),)
   XAC_SOURCE ?= $(abspath $(LABS)/..)
@@ -73,18 +78,20 @@ endif
 CC ?= cc
 CFLAGS = -O1 -g
 answer_cflags = -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror=return-type -pthread $(xac_cflags) $(CFLAGS)
-lab_cflags = $(answer_cflags) -I$(GRADER)/include -MMD -MP
+lab_cflags = $(answer_cflags) $(if $(VARIANT),-I$(GRADER)/variant) -I$(GRADER)/include -MMD -MP
 # Not optimized, so that each access in the source is one, and none is moved out of a loop because nobody else is there.
 # clang leaves a read out that a write of the same place follows, unless it is told not to.
 ifneq ($(ACCESS),)
   clang_cflags := $(if $(findstring clang,$(shell $(CC) --version)),-mllvm -tsan-instrument-read-before-write=1)
   access_cflags := -fsanitize=thread -O0 $(clang_cflags)
+  access_libs := -Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset
 endif
+libs = $(LDFLAGS) $(access_libs) $(xac_libs)
 
 # What tests and acts share; tests; the host, which the answer becomes part of.
 shared = memory.c random.c $(if $(strip $(XAC)),environment.c)
 host_files = $(if $(ACCESS),access.c stops.c)
-test_files = attempt.c confine.c grader.c report.c scratch.c worker.c $(if $(ACCESS),steps.c) $(if $(HIDDEN),,no_hidden.c)
+test_files = attempt.c calls.c confine.c grader.c report.c scratch.c worker.c $(if $(ACCESS),steps.c) $(if $(HIDDEN),,no_hidden.c)
 # Each is compiled as the host needs it and as a test does, from the same source.
 object = $(patsubst %.c,$(GRADER)/$(1)/%.o,$(2))
 host_objects = $(call object,host,serve.c $(shared) $(host_files) acts.c $(GIVEN_FILES))
@@ -97,10 +104,11 @@ here_objects = $(call object,grader,$(shared) $(host_files) $(test_files) host_h
         $(call object,lab,acts.c $(LAB_FILES) $(GIVEN_FILES))
 
 callers := $(PWD)
-again = make $(if $(filter $(HERE),$(CURDIR)),,-C $(HERE) )grade$(if $(filter .,$(ANSWER)),, ANSWER="$$ANSWER")$(if $(HIDDEN), HIDDEN=1)
+again = make $(if $(filter $(HERE),$(CURDIR)),,-C $(HERE) )grade$(if $(filter .,$(ANSWER)),, ANSWER=$$quoted)$(if $(HIDDEN), HIDDEN=1)$(if $(VARIANT), VARIANT=$(VARIANT))
 
 grade: stale $(GRADER)/settings $(GRADER)/confine $(GRADER)/grade $(host_objects)
 	@case $$ANSWER in /*) ;; *) test -d "$$ANSWER" || ANSWER='$(callers)'/$$ANSWER ;; esac; \
+	quoted=$$(sh $(LABS)/grader/quote "$$ANSWER"); \
 	sh $(LABS)/grader/judge $(GRADER) "$$ANSWER" $(HERE) '$(JSON)' --again "$(subst ",\",$(again))" $(ONLY:%=--only %) \
 	        $(SEED:%=--seed %) $(LOUD:%=--loud) || test $$? -eq 1
 
@@ -118,18 +126,18 @@ show: $(WORK)/show
 	@$<
 
 $(WORK)/show: $(show_answer) $(here_objects) $(SHOW_FILES:%.c=$(GRADER)/lab/%.o)
-	@$(CC) $(lab_cflags) -o $@ $^ $(LDFLAGS) $(xac_libs)
+	@$(CC) $(lab_cflags) -o $@ $^ $(libs)
 endif
 
 clean:
 	rm -rf $(OUT)
 
 $(WORK)/debug: $(answer_objects) $(here_objects) $(GRADER)/lab/grade.o $(if $(HIDDEN),$(GRADER)/hidden/hidden.o)
-	@$(CC) $(lab_cflags) -o $@ $^ $(LDFLAGS) $(xac_libs)
+	@$(CC) $(lab_cflags) -o $@ $^ $(libs)
 
 # Nobody else reads what it has of the hidden tests.
 $(GRADER)/grade: $(grade_objects)
-	@$(CC) $(lab_cflags) -o $@ $(grade_objects) $(LDFLAGS) $(xac_libs)
+	@$(CC) $(lab_cflags) -o $@ $(grade_objects) $(libs)
 	@chmod 700 $@
 
 $(GRADER)/confine: $(GRADER)/grader/confine_main.o $(GRADER)/grader/confine.o
@@ -138,7 +146,13 @@ $(GRADER)/confine: $(GRADER)/grader/confine_main.o $(GRADER)/grader/confine.o
 # For `judge`.
 $(GRADER)/settings: always | $(GRADER)/include/labs
 	@printf '%s\n' "LAB='$(LAB)'" "LABS='$(LABS)'" "CC='$(CC)'" "CFLAGS='$(answer_cflags)'" "ACCESS='$(access_cflags)'" \
-	        "LIBS='$(LDFLAGS) $(xac_libs)'" "ANSWER_FILES='$(ANSWER_FILES)'" "READABLE='$(xac_readable)'" >$@
+	        "LIBS='$(libs)'" "MEASURE='$(MEASURE)'" "VARIANT='$(abspath $(VARIANT))'" "ANSWER_FILES='$(ANSWER_FILES)'" "READABLE='$(xac_readable)'" >$@
+
+ifneq ($(VARIANT),)
+$(variant_header): $(VARIANT)
+	@mkdir -p $(dir $@)
+	@cp -f '$(VARIANT)' $@
+endif
 
 # A name of an #include begins with labs/, whatever the folder of the labs is called.
 $(GRADER)/include/labs:
@@ -150,19 +164,19 @@ $(WORK):
 
 # From the answer if it has the file, else from the lab.
 .SECONDEXPANSION:
-$(answer_objects): $(WORK)/answer/%.o: $$(firstword $$(wildcard $(answer)/$$*.c) $(HERE)/$$*.c) | $(GRADER)/include/labs $(WORK)
+$(answer_objects): $(WORK)/answer/%.o: $$(firstword $$(wildcard $(answer)/$$*.c) $(HERE)/$$*.c) | $(GRADER)/include/labs $(variant_header) $(WORK)
 	@$(CC) $(lab_cflags) $(access_cflags) -c -o $@ $<
-$(ANSWER_FILES:%.c=$(WORK)/fast/%.o): $(WORK)/fast/%.o: $$(firstword $$(wildcard $(answer)/$$*.c) $(HERE)/$$*.c) | $(GRADER)/include/labs $(WORK)
+$(ANSWER_FILES:%.c=$(WORK)/fast/%.o): $(WORK)/fast/%.o: $$(firstword $$(wildcard $(answer)/$$*.c) $(HERE)/$$*.c) | $(GRADER)/include/labs $(variant_header) $(WORK)
 	@$(CC) $(lab_cflags) -O2 -c -o $@ $<
-$(GRADER)/grader/%.o: $(LABS)/grader/%.c | $(GRADER)/include/labs
+$(GRADER)/grader/%.o: $(LABS)/grader/%.c | $(GRADER)/include/labs $(variant_header)
 	@$(CC) $(lab_cflags) -c -o $@ $<
-$(GRADER)/host/%.o: $(LABS)/grader/%.c | $(GRADER)/include/labs
+$(GRADER)/host/%.o: $(LABS)/grader/%.c | $(GRADER)/include/labs $(variant_header)
 	@$(CC) $(lab_cflags) -c -o $@ $<
-$(GRADER)/lab/%.o: $(HERE)/%.c | $(GRADER)/include/labs
+$(GRADER)/lab/%.o: $(HERE)/%.c | $(GRADER)/include/labs $(variant_header)
 	@$(CC) $(lab_cflags) -c -o $@ $<
-$(GRADER)/host/%.o: $(HERE)/%.c | $(GRADER)/include/labs
+$(GRADER)/host/%.o: $(HERE)/%.c | $(GRADER)/include/labs $(variant_header)
 	@$(CC) $(lab_cflags) -c -o $@ $<
-$(GRADER)/hidden/%.o: $(hidden)/%.c | $(GRADER)/include/labs
+$(GRADER)/hidden/%.o: $(hidden)/%.c | $(GRADER)/include/labs $(variant_header)
 	@$(CC) $(lab_cflags) -c -o $@ $<
 
 -include $(wildcard $(WORK)/*/*.d $(GRADER)/*/*.d)

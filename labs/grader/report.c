@@ -15,6 +15,8 @@ struct report {
         double seconds;
         char *tests; /* their JSON, as it grows */
         size_t tests_len;
+        char *measure; /* its JSON, or NULL */
+        size_t measure_len;
         FILE *json;
         char nonce[NONCE_BYTES];
         bool is_broken;
@@ -143,6 +145,33 @@ void report_test(struct report *report, const struct grader_test *test, bool is_
         report->seconds += seconds;
 }
 
+bool report_is_full(const struct report *report)
+{
+        return report->score == report->of;
+}
+
+void report_measure(struct report *report, const struct grader_test *measure, const struct attempt *attempt)
+{
+        FILE *json = open_memstream(&report->measure, &report->measure_len);
+        if (attempt->passed)
+                printf("  %.3f        %-10s %s\n", attempt->measured, measure->name, measure->what);
+        else {
+                printf("  not measured %-10s %s\n", measure->name, measure->what);
+                show_lines(attempt->said, "                ");
+        }
+        if (json == NULL)
+                return;
+        fprintf(json, ",\"measured\":{\"name\":\"%s\",\"what\":\"%s\",", measure->name, measure->what);
+        if (attempt->passed)
+                fprintf(json, "\"value\":%.4f", attempt->measured);
+        else {
+                fputs("\"said\":", json);
+                write_string(json, attempt->said);
+        }
+        fputc('}', json);
+        fclose(json);
+}
+
 static void write_line(const struct report *report, FILE *out)
 {
         fprintf(out, "{\"lab\":\"%s\",\"score\":%d,\"of\":%d,\"seed\":%u,\"seconds\":%.2f,\"tests\":[%s],\"nonce\":",
@@ -152,12 +181,12 @@ static void write_line(const struct report *report, FILE *out)
                 fputs(",\"compiler\":", out);
                 write_string(out, report->compiler);
         }
-        fputs("}\n", out);
+        fprintf(out, "%s}\n", report->measure ? report->measure : "");
 }
 
 bool report_close(struct report *report, const char *json)
 {
-        bool is_full = report->score == report->of;
+        bool is_full = report_is_full(report);
         FILE *file = json ? fopen(json, "we") : NULL;
 
         fclose(report->json);
@@ -167,6 +196,7 @@ bool report_close(struct report *report, const char *json)
                 write_line(report, file);
                 fclose(file);
         }
+        free(report->measure);
         free(report->tests);
         free(report);
         return is_full;

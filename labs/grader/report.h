@@ -22,6 +22,12 @@ struct report *report_open(const char *lab, const char *again, uint32_t seed, co
 /* `attempt` is NULL for a test for which no time was left, or which could not begin. */
 void report_test(struct report *report, const struct grader_test *test, bool is_hidden, const struct attempt *attempt);
 
+/* Have all tests got their points so far? */
+bool report_is_full(const struct report *report);
+
+/* What was measured of an answer that has all marks, or why it could not be. */
+void report_measure(struct report *report, const struct grader_test *measure, const struct attempt *attempt);
+
 /* The sum, the line of JSON with GRADER_NONCE as it was when the report was opened, also into the file `json` if not
  * NULL. Returns whether all tests passed. */
 bool report_close(struct report *report, const char *json);

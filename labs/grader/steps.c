@@ -151,6 +151,23 @@ bool steps_kill(int n, void (*first)(void *arg), void *arg)
         return stands;
 }
 
+bool steps_sleeps(void (*first)(void *arg), void *arg, int idle_ms)
+{
+        pid_t a = start_first(0, first, arg);
+        bool sleeps = worker_await_sleep(a, idle_ms * grader_patience());
+        worker_kill(a);
+        close(said[0]);
+        close(go[1]);
+        return sleeps;
+}
+
+void steps_require_end(bool stands, int most, const char *what)
+{
+        grader_check(!stands,
+                     "%s needs more than %d reads and writes, at each of which it is stopped once: fewer are enough",
+                     what, most);
+}
+
 /* Notes lie in memory that hosts can write: there may be any number in them. */
 static int notes(void)
 {
@@ -187,4 +204,14 @@ bool steps_accessed(char who, bool is_write, size_t offset, size_t byte_len)
                         return true;
         }
         return false;
+}
+
+int steps_taken(char who, bool are_writes)
+{
+        int count = 0;
+        for (int i = 0; i < notes(); i++) {
+                const struct stops_note *note = &memory_stops()->note[i];
+                count += note->who == who && (note->is_write || !are_writes);
+        }
+        return count;
 }

@@ -14,9 +14,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A runs first(arg) and is stopped before its n-th step. B runs second(arg) from begin to end, and A goes on. If B has
- * not ended after a second, it may be waiting for A, which then goes on, too. Returns false if A has ended before its
- * n-th step; B has then run after it. */
+/* A runs first(arg) and is stopped before its n-th step (-n: its n-th write). B runs second(arg) from begin to end, and
+ * A goes on. If B has not ended after a second, it may be waiting for A, which then goes on, too. Returns false if A
+ * has ended before its n-th step; B has then run after it. */
 bool steps_meet(int n, void (*first)(void *arg), void (*second)(void *arg), void *arg);
 
 /* The same for an A that may wait for B by itself: B also runs when A is asleep, and has been for a while. Returns
@@ -31,6 +31,13 @@ void steps_patience(int ms);
 /* A is killed before its n-th step. Returns false if it has ended before. */
 bool steps_kill(int n, void (*first)(void *arg), void *arg);
 
+/* Runs first(arg) alone, and ends it. Does it fall asleep within so long? */
+bool steps_sleeps(void (*first)(void *arg), void *arg, int idle_ms);
+
+/* What a loop over n asks at its end, when A has been stopped before each step up to `most`: if A still stood before
+ * the last one, it may have more of them, at which nothing was tried. grader_fail(); what: A's accesses. */
+void steps_require_end(bool stands, int most, const char *what);
+
 /* The steps of the last steps_meet() or steps_kill(), a line each. name_of() writes what lies at an offset of the
  * memory. */
 void steps_show(char *text, size_t text_bytes, void (*name_of)(size_t offset, char *name, size_t name_bytes));
@@ -38,5 +45,8 @@ void steps_show(char *text, size_t text_bytes, void (*name_of)(size_t offset, ch
 /* Did 'A' or 'B' read (or write) any of these bytes in the last steps_meet()? Of very many steps the first 400 count.
  */
 bool steps_accessed(char who, bool is_write, size_t offset, size_t byte_len);
+
+/* How many reads and writes, or writes alone, are among them. */
+int steps_taken(char who, bool are_writes);
 
 #endif

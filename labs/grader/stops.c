@@ -12,7 +12,7 @@
 #include "labs/grader/grader.h"
 #include "labs/grader/memory.h"
 
-static int step_no;
+static int step_no, write_no;
 static const char *watched;
 static bool watched_is_plain;
 
@@ -38,11 +38,20 @@ static void complete_write(void)
         }
 }
 
+static bool stops_before(bool is_write)
+{
+        step_no++;
+        write_no += is_write;
+        if (stops_role.stop_at < 0)
+                return is_write && write_no == -stops_role.stop_at;
+        return step_no == stops_role.stop_at;
+}
+
 static void take_step(const void *addr, size_t byte_len, bool is_write)
 {
         struct stops *stops = memory_stops();
         complete_write();
-        if (stops_role.who == 'A' && ++step_no == stops_role.stop_at)
+        if (stops_role.who == 'A' && stops_before(is_write))
                 await_go();
         if (stops->count == STOPS_NOTES)
                 return;
@@ -96,6 +105,12 @@ void stops_count(const void *start, size_t byte_len)
 long stops_counted(void)
 {
         return atomic_load(&memory_stops()->accesses);
+}
+
+bool stops_are_full(void)
+{
+        const int count = memory_stops()->count;
+        return count < 0 || count >= STOPS_NOTES;
 }
 
 void stops_set_count(long count)

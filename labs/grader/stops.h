@@ -45,10 +45,13 @@ struct stops {
         int stopped_at; /* so many notes there were when A was stopped */
 };
 
+/* Accesses were more than there is room for: the later ones were not noted. */
+bool stops_are_full(void);
+
 /* Which part this process plays, or its host. */
 struct stops_role {
         char who;     /* 'A' or 'B', or 0 */
-        int stop_at;  /* A says that it stands before this step */
+        int stop_at;  /* A says that it stands before this step; -n: before its n-th write */
         int said, go; /* by one byte on the one, and goes on when the other one is closed */
 };
 

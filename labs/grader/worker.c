@@ -178,36 +178,37 @@ static bool waits_for_lock(pid_t worker)
         return call == SYS_fcntl;
 }
 
-/* Who is asleep may wait for another of its threads, which waits for a processor or a disk. */
-static bool waits_for_thread(pid_t worker)
+/* How often its threads have given up the processor by themselves, one that only looks now and then among them; -1:
+ * one of them runs, or waits for a processor or a disk. */
+static long sleeps_of_threads(pid_t worker)
 {
         char name[64];
-        bool is_any = false;
-        long unused;
+        long sum = 0;
 
         snprintf(name, sizeof(name), "/proc/%d/task", (int)worker);
         DIR *threads = opendir(name);
         if (threads == NULL)
-                return false;
-        for (struct dirent *entry; (entry = readdir(threads)) != NULL;) {
-                const char state = look_at_thread(worker, entry->d_name, &unused);
+                return -1;
+        for (struct dirent *entry; sum >= 0 && (entry = readdir(threads)) != NULL;) {
+                long count = 0;
+                const char state = look_at_thread(worker, entry->d_name, &count);
 
-                is_any |= state == 'R' || state == 'D';
+                sum = state == 'R' || state == 'D' ? -1 : sum + count;
         }
         closedir(threads);
-        return is_any;
+        return sum;
 }
 
 /* How often it has given up the processor by itself; -1: it could run, will soon, or is no more. */
 static long sleeps_of_process(pid_t pid)
 {
         char name[24];
-        long count = -1;
+        long unused;
 
         snprintf(name, sizeof(name), "%d", (int)pid);
-        if (look_at_thread(pid, name, &count) != 'S' || waits_for_thread(pid) || waits_for_lock(pid))
+        if (look_at_thread(pid, name, &unused) != 'S' || waits_for_lock(pid))
                 return -1;
-        return count;
+        return sleeps_of_threads(pid);
 }
 
 /* The same, of the worker and its host: both are asleep only if what the worker has asked for is. */
@@ -232,4 +233,30 @@ bool worker_await_sleep(pid_t worker, int limit_ms)
                 poll(NULL, 0, LOOK_MS);
         }
         return same == ASLEEP_LOOKS;
+}
+
+long worker_sleeps(pid_t worker)
+{
+        const pid_t host = host_of(worker), process = host == 0 ? worker : host;
+        char thread[24];
+        long count = -1;
+
+        snprintf(thread, sizeof(thread), "%d", (int)process);
+        return look_at_thread(process, thread, &count) == 'S' ? count : -1;
+}
+
+int worker_threads(pid_t worker)
+{
+        const pid_t host = host_of(worker);
+        char name[40];
+        int count = 0;
+
+        snprintf(name, sizeof(name), "/proc/%d/task", (int)(host == 0 ? worker : host));
+        DIR *threads = opendir(name);
+        if (threads == NULL)
+                return 0;
+        for (struct dirent *entry; (entry = readdir(threads)) != NULL;)
+                count += entry->d_name[0] != '.';
+        closedir(threads);
+        return count;
 }

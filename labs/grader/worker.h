@@ -32,6 +32,13 @@ bool worker_has_ended(pid_t worker);
  * still runs then, or has ended. */
 bool worker_await_sleep(pid_t worker, int limit_ms);
 
+/* How often the thread that does the acts of its host has gone to sleep so far; -1: it could run, or is no more.
+ * Threads that libxac has in the background do not count. */
+long worker_sleeps(pid_t worker);
+
+/* How many threads its host has, or it has itself, if it has none; that of a test is getpid(). 0: it is no more. */
+int worker_threads(pid_t worker);
+
 /* The number of the worker that asks; 0: it is the test itself. */
 int worker_number(void);
 

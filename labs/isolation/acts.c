@@ -2,9 +2,12 @@
 
 #include "labs/isolation/acts.h"
 
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "labs/grader/access.h"
 #include "labs/grader/environment.h"
 #include "labs/grader/grader.h"
 #include "labs/grader/host.h"
@@ -89,10 +92,62 @@ static struct ward *view;
 static xac_env *env;
 static struct txn current; /* the transaction that runs */
 
+/* ------------------------------------------------------------------ notes and accesses agree */
+
+enum { NO_ITEM = -1 };
+
+static bool is_noted[ITEMS];        /* what the transaction has noted: it may read that */
+static int unnoted;                 /* the item whose version it has read, and is to note now; or NO_ITEM */
+static const struct item *writable; /* the one that it has noted a write of, last; or NULL */
+
+static void begin_notes(void)
+{
+        current.ops = 0; /* an attempt before this one never happened */
+        memset(is_noted, 0, sizeof(is_noted));
+        unnoted = NO_ITEM;
+        writable = NULL;
+}
+
+static void check_noted(int but)
+{
+        grader_check(unnoted == NO_ITEM || unnoted == but, "the version of item %d was read, and that was not noted",
+                     unnoted);
+        unnoted = NO_ITEM;
+}
+
+/* ward_read() and ward_write() read the version, and note it then. */
+static void judge_read(size_t at, size_t byte_len)
+{
+        const size_t item = at / sizeof(struct item), field = at % sizeof(struct item);
+        if (item < ITEMS && is_noted[item] && field + byte_len <= sizeof(struct item))
+                return;
+        grader_check(item < ITEMS && field == offsetof(struct item, version) && byte_len == sizeof(long),
+                     "a read of byte %zu: items are read by ward_read() alone", at);
+        unnoted = (int)item;
+}
+
+/* What is read or written besides would be in no history. */
+static void judge(const void *addr, size_t byte_len, bool is_write)
+{
+        const uintptr_t start = (uintptr_t)view, from = (uintptr_t)addr;
+        if (from + byte_len <= start || from >= start + sizeof(*view))
+                return;
+        check_noted(NO_ITEM);
+        if (is_write)
+                grader_check(from - (uintptr_t)writable < sizeof(*writable),
+                             "a write to byte %zu: items are written by ward_write() alone", from - start);
+        else
+                judge_read(from - start, byte_len);
+}
+
 static void note(bool is_write, int item, long version)
 {
         grader_check(item >= 0 && item < ITEMS, "item %d: there are 0 to %d", item, ITEMS - 1);
         grader_check(current.ops < OPS_MOST, "a transaction reads and writes more than %d times", OPS_MOST);
+        check_noted(item);
+        grader_check(version == view->item[item].version + is_write, "version %ld of item %d is noted; it has %ld",
+                     version - is_write, item, view->item[item].version);
+        is_noted[item] = true;
         current.op[current.ops++] = (struct op){ is_write, item, version };
 }
 
@@ -101,24 +156,52 @@ void note_read(int item, long version)
         note(false, item, version);
 }
 
-long note_write(int item, long version)
+static bool has_written(int item, long version)
 {
         for (int i = 0; i < current.ops; i++)
-                if (current.op[i].is_write && current.op[i].item == item)
-                        return version; /* it has made a version already */
-        note(true, item, version + 1);
-        return version + 1;
+                if (current.op[i].is_write && current.op[i].item == item && current.op[i].version == version)
+                        return true;
+        return false;
 }
 
-static int duty_body(void *arg)
+long note_write(int item, long version)
 {
-        const struct duty_call *call = arg;
-        current.ops = 0; /* an attempt before this one never happened */
+        if (has_written(item, version))
+                check_noted(item); /* it has made a version already */
+        else
+                note(true, item, ++version);
+        writable = &view->item[item];
+        return version;
+}
+
+/* Before the transaction ends: what is noted as written is. */
+static void check_notes(void)
+{
+        check_noted(NO_ITEM);
+        for (int i = 0; i < current.ops; i++) {
+                const struct op *op = &current.op[i];
+                grader_check(!op->is_write || view->item[op->item].version == op->version,
+                             "a write of item %d is noted, and it has not been written", op->item);
+        }
+}
+
+static int call_answer(const struct duty_call *call)
+{
         if (call->duty == DUTY_LEAVE)
                 return duty_leave(view, call->doctor);
         if (call->duty == DUTY_RETURN)
                 return duty_return(view, call->doctor);
         return duty_leave_promoted(view, call->doctor);
+}
+
+static int duty_body(void *arg)
+{
+        begin_notes();
+        access_judge(judge);
+        int err = call_answer(arg);
+        access_judge(NULL);
+        check_notes();
+        return err;
 }
 
 static size_t act_duty(const void *in, size_t in_len, void *out, size_t out_most)
@@ -134,9 +217,36 @@ static size_t act_duty(const void *in, size_t in_len, void *out, size_t out_most
         return sizeof(*result);
 }
 
+/* In two acts, so that others begin meanwhile. */
+static size_t act_begin(const void *in, size_t in_len, void *out, size_t out_most)
+{
+        struct duty_call call;
+        (void)in_len;
+        (void)out;
+        (void)out_most;
+        memcpy(&call, in, sizeof(call));
+        int err = xbegin(env, call.flags);
+        grader_check(err == 0, "xbegin: %s", xac_strerror(err));
+        return 0;
+}
+
+static size_t act_end(const void *in, size_t in_len, void *out, size_t out_most)
+{
+        struct duty_call call;
+        struct duty_result *result = out;
+        (void)in_len;
+        (void)out_most;
+        memcpy(&call, in, sizeof(call));
+        result->err = duty_body(&call);
+        int err = result->err == 0 ? xend(env) : xabort(env);
+        result->err = result->err == 0 ? err : result->err;
+        result->txn = current;
+        return sizeof(*result);
+}
+
 static void open_ward(void)
 {
-        view = environment_open("ward.xac", sizeof(*view), XAC_NOSYNC, &env);
+        view = environment_open("ward.xac", sizeof(*view), XAC_NOSYNC | XAC_STRICT, &env);
 }
 
 static size_t act_leave(const void *in, size_t in_len, void *out, size_t out_most)
@@ -172,11 +282,7 @@ static size_t act_close(const void *in, size_t in_len, void *out, size_t out_mos
 }
 
 host_act *const host_acts[] = {
-        [ACT_EDGES] = act_edges,
-        [ACT_CYCLE] = act_cycle,
-        [ACT_LEAVE] = act_leave,
-        [ACT_OPEN] = act_open,
-        [ACT_DUTY] = act_duty,
-        [ACT_CLOSE] = act_close,
-        NULL,
+        [ACT_EDGES] = act_edges, [ACT_CYCLE] = act_cycle, [ACT_LEAVE] = act_leave,
+        [ACT_OPEN] = act_open,   [ACT_DUTY] = act_duty,   [ACT_BEGIN] = act_begin,
+        [ACT_END] = act_end,     [ACT_CLOSE] = act_close, NULL,
 };

@@ -13,6 +13,8 @@ enum act {
         ACT_LEAVE, /* struct duty_call; each access is a step */
         ACT_OPEN,  /* opens the ward, whose accesses stumble */
         ACT_DUTY,  /* struct duty_call */
+        ACT_BEGIN, /* struct duty_call: begins its transaction */
+        ACT_END,   /* struct duty_call: does it in the transaction that has begun, and ends that */
         ACT_CLOSE,
 };
 

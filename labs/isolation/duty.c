@@ -23,7 +23,7 @@ int duty_return(struct ward *ward, int doctor)
         return 0;
 }
 
-/* ------------------------------------------------------------------ part 4: right under XAC_SNAPSHOT */
+/* ------------------------------------------------------------------ part 4: right under XAC_SNAPSHOT_ISOLATION */
 
 int duty_leave_promoted(struct ward *ward, int doctor)
 {

@@ -8,6 +8,7 @@
 
 #include "labs/grader/environment.h"
 #include "labs/grader/grader.h"
+#include "labs/isolation/crowd.h"
 #include "labs/isolation/histories.h"
 #include "labs/isolation/judge.h"
 #include "labs/isolation/meeting.h"
@@ -164,9 +165,10 @@ static void test_skew(void)
         struct meeting_results results;
         judge_is_awake();
         ward_open();
-        meet_all(&(struct meeting){ DUTY_LEAVE, XAC_SNAPSHOT, 0, 1, 0x3 }, &results);
+        meet_all(&(struct meeting){ DUTY_LEAVE, XAC_SNAPSHOT_ISOLATION, 0, 1, 0x3 }, &results);
         grader_check(results.deserted > 0,
-                     "doctors 0 and 1 leave at the same time, under XAC_SNAPSHOT: in none of %d orders both left.\n"
+                     "doctors 0 and 1 leave at the same time, under XAC_SNAPSHOT_ISOLATION: in none of %d orders both "
+                     "left.\n"
                      "Does duty_leave() write no more than it has to?",
                      results.meetings);
 }
@@ -184,8 +186,13 @@ static void test_promoted(void)
         judge_is_awake();
         ward_open();
         for (int other = 1; other < DOCTORS; other++)
-                meet_without_cycle(&(struct meeting){ DUTY_LEAVE_PROMOTED, XAC_SNAPSHOT, 0, other, 1U | 1U << other });
-        meet_without_cycle(&(struct meeting){ DUTY_LEAVE_PROMOTED, XAC_SNAPSHOT, 1, 3, 0xf });
+                meet_without_cycle(
+                        &(struct meeting){ DUTY_LEAVE_PROMOTED, XAC_SNAPSHOT_ISOLATION, 0, other, 1U | 1U << other });
+        meet_without_conflict(&(struct meeting){ DUTY_LEAVE_PROMOTED, XAC_SNAPSHOT_ISOLATION, 1, 3, 0xf });
+        meet_without_conflict(&(struct meeting){ DUTY_LEAVE_PROMOTED, XAC_SNAPSHOT_ISOLATION, 0, 2, 0xf });
+        for (int doctor = 0; doctor < DOCTORS; doctor++)
+                crowd_leaves(DUTY_LEAVE_PROMOTED, XAC_SNAPSHOT_ISOLATION, 0xf & ~(1U << doctor));
+        crowd_leaves(DUTY_LEAVE_PROMOTED, XAC_SNAPSHOT_ISOLATION, 0xf);
 }
 
 static const struct grader_test tests[] = {
@@ -193,9 +200,9 @@ static const struct grader_test tests[] = {
         { "cycle", "a cycle is found if there is one", 15, 0, test_cycle },
         { "verdict", "histories that are serial, and others", 15, 0, test_verdict },
         { "serial", "doctors leave and return, one after the other", 10, 0, test_serial },
-        { "skew", "two leave under XAC_SNAPSHOT: the checker finds it", 15, 0, test_skew },
+        { "skew", "two leave under XAC_SNAPSHOT_ISOLATION: the checker finds it", 15, 0, test_skew },
         { "none", "two leave, fully serializable: nothing to be found", 10, 0, test_none },
-        { "promoted", "two leave by duty_leave_promoted(), under XAC_SNAPSHOT", 15, 0, test_promoted },
+        { "promoted", "two leave by duty_leave_promoted(), under XAC_SNAPSHOT_ISOLATION", 15, 0, test_promoted },
         { NULL, NULL, 0, 0, NULL },
 };
 

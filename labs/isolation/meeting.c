@@ -62,10 +62,12 @@ void meet_all(const struct meeting *held, struct meeting_results *results)
 
         meeting = held;
         memset(results, 0, sizeof(*results));
-        for (int n = 1; stands && n <= STEPS_MOST; n++) {
+        for (int n = 1; stands; n++) {
                 ward_fill(meeting->on_call);
                 stands = steps_meet(n, leave_a, leave_b, NULL);
                 grader_check(stands || n > 1, "doctor %d leaves, and never touched the ward", meeting->a);
+                grader_check(!stands || n < STEPS_MOST, "doctor %d leaves, and accesses the ward more than %d times",
+                             meeting->a, STEPS_MOST);
                 unsigned on_call = ward_look();
                 int count = judge_history(recorded, cycle, sizeof(cycle));
                 show_meeting(cycle, shown, sizeof(shown));
@@ -86,6 +88,17 @@ void meet_without_cycle(const struct meeting *held)
         meet_all(held, &results);
         grader_check(results.deserted == 0, "%s\nnobody is on call", results.shown);
         grader_check(results.cycles == 0, "%s\nno serial order gives this history", results.shown);
+}
+
+void meet_without_conflict(const struct meeting *held)
+{
+        const uint64_t before = ward_conflicts();
+        meet_without_cycle(held);
+        grader_check(
+                ward_conflicts() == before,
+                "doctors %d and %d leave, on call are 0x%x: %llu times one of them begins again; each relies on the "
+                "next doctor, and these are others",
+                held->a, held->b, held->on_call, (unsigned long long)(ward_conflicts() - before));
 }
 
 /* ------------------------------------------------------------------ crews */

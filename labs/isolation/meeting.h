@@ -29,6 +29,9 @@ void meet_all(const struct meeting *held, struct meeting_results *results);
 /* The same, where no cycle and no deserted ward may come out. */
 void meet_without_cycle(const struct meeting *held);
 
+/* The same of two who rely on others: neither begins again. */
+void meet_without_conflict(const struct meeting *held);
+
 /* Crews: each doctor, a process of its own, leaves and returns so many times, and stumbles. Nothing may go wrong. */
 void crew_without_cycle(enum duty leave, int flags, int times);
 

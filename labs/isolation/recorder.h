@@ -5,6 +5,7 @@
 /* The ward in an environment, transactions over it, and the history that they make. */
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "labs/isolation/ward.h"
 
@@ -19,6 +20,9 @@ void ward_close(void);
 void ward_fill(unsigned on_call);
 unsigned ward_look(void);
 
+/* How many transactions have begun again, or were lost, so far. */
+uint64_t ward_conflicts(void);
+
 /* The answer's. */
 enum duty { DUTY_LEAVE, DUTY_RETURN, DUTY_LEAVE_PROMOTED };
 
@@ -27,6 +31,10 @@ enum duty { DUTY_LEAVE, DUTY_RETURN, DUTY_LEAVE_PROMOTED };
 int ward_run(int flags, enum duty duty, int doctor);
 void ward_begin(void);
 void ward_end(void);
+
+/* The same in two parts. ward_finish() may return XAC_CONFLICT: then nothing has happened. */
+void ward_start(int flags, enum duty duty, int doctor);
+int ward_finish(int flags, enum duty duty, int doctor);
 
 /* The same by itself; each access is a step. */
 int ward_step(int flags, enum duty duty, int doctor);

@@ -59,9 +59,9 @@ int main(void)
         printf("Doctors 0 and 1, items a and b, are on call, and leave at the same time. A is stopped before each of "
                "its steps.\n\n");
         ward_open();
-        show_meetings("duty_leave(), XAC_SNAPSHOT", DUTY_LEAVE, XAC_SNAPSHOT);
+        show_meetings("duty_leave(), XAC_SNAPSHOT_ISOLATION", DUTY_LEAVE, XAC_SNAPSHOT_ISOLATION);
         show_meetings("duty_leave(), serializable", DUTY_LEAVE, 0);
-        show_meetings("duty_leave_promoted(), XAC_SNAPSHOT", DUTY_LEAVE_PROMOTED, XAC_SNAPSHOT);
+        show_meetings("duty_leave_promoted(), XAC_SNAPSHOT_ISOLATION", DUTY_LEAVE_PROMOTED, XAC_SNAPSHOT_ISOLATION);
         ward_close();
         return EXIT_SUCCESS;
 }

@@ -71,6 +71,17 @@ static void check_txn(const struct txn *txn)
                              txn->op[i].item, ITEMS - 1);
 }
 
+/* Itself and one colleague are enough; against each more that it writes, others lose. */
+static void check_need(const struct txn *txn)
+{
+        enum { NEEDED = 2 };
+        int writes = 0;
+        for (int i = 0; i < txn->ops; i++)
+                writes += txn->op[i].is_write;
+        grader_check(writes <= NEEDED, "duty_leave_promoted() has written %d items; no more than %d are needed", writes,
+                     NEEDED);
+}
+
 static int run(enum act act, int flags, enum duty duty, int doctor)
 {
         struct duty_call call = { flags, duty, doctor };
@@ -79,6 +90,8 @@ static int run(enum act act, int flags, enum duty duty, int doctor)
         if (result.err)
                 return result.err;
         check_txn(&result.txn);
+        if (duty == DUTY_LEAVE_PROMOTED)
+                check_need(&result.txn);
         int number = __atomic_fetch_add(&recorded->txns, 1, __ATOMIC_SEQ_CST);
         grader_check(number < TXNS_MOST, "more than %d transactions", TXNS_MOST);
         recorded->txn[number] = result.txn;
@@ -93,6 +106,24 @@ int ward_run(int flags, enum duty duty, int doctor)
 int ward_step(int flags, enum duty duty, int doctor)
 {
         return run(ACT_LEAVE, flags, duty, doctor);
+}
+
+void ward_start(int flags, enum duty duty, int doctor)
+{
+        host_do(ACT_BEGIN, &(struct duty_call){ flags, duty, doctor }, sizeof(struct duty_call), NULL, 0);
+}
+
+int ward_finish(int flags, enum duty duty, int doctor)
+{
+        return run(ACT_END, flags, duty, doctor);
+}
+
+uint64_t ward_conflicts(void)
+{
+        xac_stats stats;
+        int err = xac_stat(ward_env, &stats);
+        grader_check(err == 0, "xac_stat: %s", xac_strerror(err));
+        return stats.conflicts;
 }
 
 void ward_begin(void)

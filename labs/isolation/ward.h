@@ -38,8 +38,9 @@ int duty_leave(struct ward *ward, int doctor);
 /* The doctor is on call from now on. */
 int duty_return(struct ward *ward, int doctor);
 
-/* Like duty_leave(), but right also under XAC_SNAPSHOT, where transactions conflict if they *write* the same page. All
- * who leave do it in this way. */
+/* Like duty_leave(), but right also under XAC_SNAPSHOT_ISOLATION, where transactions conflict if they *write* the same
+ * page. All who leave do it in this way, and rely on the next doctor who is on call: after the last one comes doctor 0.
+ */
 int duty_leave_promoted(struct ward *ward, int doctor);
 
 /* ------------------------------------------------------------------ given */

@@ -15,7 +15,7 @@ static xac_env *env;
 static void open_queue(void)
 {
         if (view == NULL)
-                view = environment_open("queue.xac", sizeof(*view), XAC_NOSYNC, &env);
+                view = environment_open("queue.xac", sizeof(*view), XAC_NOSYNC | XAC_STRICT, &env);
 }
 
 static size_t give_back(int err, void *out)

@@ -14,12 +14,22 @@
 #include "labs/grader/worker.h"
 #include "labs/queue/office.h"
 
-enum { STEPS_MOST = 120, SHOWN_BYTES = 2500, WAIT_MS = 300, START_MS = 3000, CREW_MOST = 8 };
+enum {
+        STEPS_MOST = 120,
+        SHOWN_BYTES = 2500,
+        WAIT_MS = 300,
+        START_MS = 3000,
+        NOTICE_MS = 2000,          /* so soon the death of a worker is noticed */
+        WORK_MS = NOTICE_MS + 200, /* longer than that, by a time that is drawn, */
+        WORK_DRAWN_MS = 800,       /* somebody works who lives */
+        LOOK_MS = 10,
+        CREW_MOST = 8
+};
 
-/* Waits until it is 1, for a while, or until the worker has ended. */
-static void await(const atomic_int *value, pid_t worker)
+/* Waits until it is 1, for so long, or until the worker has ended. */
+static void await(const atomic_int *value, pid_t worker, int idle_ms)
 {
-        int limit_ms = START_MS * grader_patience();
+        int limit_ms = idle_ms * grader_patience();
         for (int ms = 0; *value == 0 && ms < limit_ms && !worker_has_ended(worker); ms++)
                 poll(NULL, 0, 1);
         if (*value == 0 && worker_has_ended(worker))
@@ -77,6 +87,7 @@ void death_at_each_step(void)
                 office_join(b, "B", "though A, which was killed, has left it a task or nothing: QUEUE_END");
                 check_tasks();
         }
+        steps_require_end(stands, STEPS_MOST, "A, who takes a task and does it,");
 }
 
 /* ------------------------------------------------------------------ others wait */
@@ -100,7 +111,7 @@ static void begin_waiting(pid_t *a, pid_t *b)
 {
         office_begin(1);
         *a = worker_start(1, hold_task, NULL);
-        await(&diary->flag, *a);
+        await(&diary->flag, *a, START_MS);
         grader_check(diary->flag == 1, "one task is there, and A did not get it in %d s", START_MS / 1000);
         *b = worker_start(2, work, NULL);
         poll(NULL, 0, WAIT_MS);
@@ -113,29 +124,45 @@ void death_while_others_wait(void)
         pid_t a, b;
         begin_waiting(&a, &b);
         worker_kill(a);
-        await(&diary->done[1], b);
+        await(&diary->done[1], b, NOTICE_MS);
         grader_check(diary->done[1] == 1, "B waits, as A has the only task; A is killed. %d s later B has not got it",
-                     START_MS / 1000);
+                     NOTICE_MS / 1000);
         worker_await_sleep(b, START_MS / 3);
         office_shut();
         office_join(b, "B", "though the queue is closed, and all is done");
 }
 
-void life_while_others_wait(bool is_stopped)
+/* With a limit for the time that a task may take, in place of xac_alive(), B would get it: a longer one would find no
+ * death in time. */
+static void let_work(pid_t a, bool is_stopped, bool is_closed)
+{
+        const int work_ms = (WORK_MS + (int)grader_random(WORK_DRAWN_MS)) * grader_patience();
+        const char *does = is_stopped ? "is stopped, but lives" : "lives", *queue_is = is_closed ? "closed" : "open";
+        if (is_closed)
+                office_shut();
+        if (is_stopped)
+                worker_signal(a, SIGSTOP);
+        for (int ms = 0; ms < work_ms && diary->taken[1] == 1; ms += LOOK_MS)
+                poll(NULL, 0, LOOK_MS);
+        if (is_stopped)
+                worker_signal(a, SIGCONT);
+        grader_check(diary->taken[1] == 1, "the queue is %s. A has the only task, and %s: B got it, too", queue_is,
+                     does);
+        grader_check(diary->ended == 0, "the queue is %s. A has the only task, and %s: B was told QUEUE_END", queue_is,
+                     does);
+}
+
+void life_while_others_wait(bool is_stopped, bool is_closed)
 {
         pid_t a, b;
         begin_waiting(&a, &b);
-        if (is_stopped)
-                worker_signal(a, SIGSTOP);
-        poll(NULL, 0, WAIT_MS);
-        if (is_stopped)
-                worker_signal(a, SIGCONT);
-        grader_check(diary->taken[1] == 1, "A has the only task, and %s: B got it, too",
-                     is_stopped ? "is stopped, but lives" : "lives");
+        let_work(a, is_stopped, is_closed);
         diary->flag = 2;
         worker_join(a, "A, who has worked for long,");
-        worker_await_sleep(b, START_MS / 3);
-        office_shut();
+        if (!is_closed) {
+                worker_await_sleep(b, START_MS / 3);
+                office_shut();
+        }
         office_join(b, "B", "though the queue is closed, and all is done");
         check_all_done(1);
         grader_check(diary->ended == 1, "all is done, and B was not told QUEUE_END");

@@ -12,8 +12,9 @@ void death_at_each_step(void);
 /* B waits, as A has the only task. A is killed: B gets it. */
 void death_while_others_wait(void);
 
-/* B waits, as A has the only task. A takes its time, and may be stopped meanwhile: B does not get it. */
-void life_while_others_wait(bool is_stopped);
+/* B waits, as A has the only task. A takes its time, and may be stopped meanwhile, or the queue be closed: B does not
+ * get it. */
+void life_while_others_wait(bool is_stopped, bool is_closed);
 
 /* Workers are killed at random, and others come, until all tasks are done. */
 void deaths_at_random(int tasks, int workers, int kills);

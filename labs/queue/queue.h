@@ -12,7 +12,7 @@
 
 #include <xac/xac.h>
 
-enum { SLOTS = 4, QUEUE_END = -1, QUEUE_UNKNOWN = -2 };
+#include "labs/queue/variant.h" /* SLOTS, QUEUE_END, QUEUE_UNKNOWN */
 
 struct task {
         long number;     /* what is to be done; no two tasks have the same */

@@ -5,14 +5,26 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "labs/grader/grader.h"
+#include "labs/grader/host.h"
 #include "labs/grader/steps.h"
 #include "labs/grader/stops.h"
 #include "labs/grader/worker.h"
 #include "labs/queue/office.h"
 
-enum { STEPS_MOST = 24, SHOWN_BYTES = 2000, WINDOW_MS = 300, WINDOWS = 3, START_MS = 5000, CREW_MOST = 8 };
+enum {
+        STEPS_MOST = 24, /* of an A that never sleeps, and so loses no wake-up */
+        STEPS_OF_SLEEPER = 64,
+        AWAKE_MS = 1500, /* so long A may look, and pass the test of sleep */
+        SHOWN_BYTES = 2000,
+        WINDOW_MS = 300,
+        WINDOWS = 3,
+        QUIET_MS = 1500,
+        START_MS = 5000,
+        CREW_MOST = 8
+};
 
 /* What A does, and what B: one of these. */
 static const struct meeting *meeting;
@@ -46,23 +58,43 @@ static void act_b(void *arg)
         act(meeting->second);
 }
 
-/* All meetings of the two. */
+/* Returns whether A stood before its n-th step. */
+static bool meet_at(int n)
+{
+        office_begin(meeting->tasks);
+        bool stands = steps_meet_sleeper(n, act_a, act_b, NULL);
+        grader_check(stands || n > 1, "A: %s: it never touched the queue", meeting->a);
+        if (steps_slept_on()) {
+                char steps[SHOWN_BYTES];
+                steps_show(steps, sizeof(steps), field_name);
+                grader_fail("A: %s; B: %s\n%sB has ended, and A sleeps: a wake-up is lost", meeting->a, meeting->b,
+                            steps);
+        }
+        meeting->check();
+        return stands;
+}
+
+static bool sleeps_alone(void)
+{
+        office_begin(meeting->tasks);
+        return steps_sleeps(act_a, NULL, AWAKE_MS);
+}
+
+/* All meetings of the two. Who looks again and again has steps without end; who sleeps has one that is the last. */
 static void meet(const struct meeting *held)
 {
-        meeting = held;
+        char what[80];
         bool stands = true;
-        for (int n = 1; stands && n <= STEPS_MOST; n++) {
-                office_begin(meeting->tasks);
-                stands = steps_meet_sleeper(n, act_a, act_b, NULL);
-                grader_check(stands || n > 1, "A: %s: it never touched the queue", meeting->a);
-                if (steps_slept_on()) {
-                        char steps[SHOWN_BYTES];
-                        steps_show(steps, sizeof(steps), field_name);
-                        grader_fail("A: %s; B: %s\n%sB has ended, and A sleeps: a wake-up is lost", meeting->a,
-                                    meeting->b, steps);
-                }
-                meeting->check();
-        }
+        int n = 1;
+        meeting = held;
+        while (stands && n <= STEPS_MOST)
+                stands = meet_at(n++);
+        if (!stands || !sleeps_alone())
+                return;
+        while (stands && n <= STEPS_OF_SLEEPER)
+                stands = meet_at(n++);
+        snprintf(what, sizeof(what), "A: %s: it sleeps, and before that", meeting->a);
+        steps_require_end(stands, STEPS_OF_SLEEPER, what);
 }
 
 /* Takes what is left, and compares. */
@@ -202,20 +234,44 @@ static void require_sleep(pid_t a, const char *what)
                     after - before, WINDOW_MS);
 }
 
+/* Nobody works who could die, so A has nothing to wake for. More than once, as a busy machine may wake it late. This
+ * process has the queue open, too, with the threads that libxac has for it in the background. */
+static void require_quiet(pid_t a, const char *what)
+{
+        const int threads = worker_threads(a), usual = worker_threads(getpid());
+        grader_check(threads <= usual, "A: %s: meanwhile it has %d threads more than a process that has the queue open",
+                     what, threads - usual);
+        for (int window = 0; window < WINDOWS; window++) {
+                long before = worker_sleeps(a);
+                poll(NULL, 0, QUIET_MS);
+                if (before >= 0 && worker_sleeps(a) == before)
+                        return;
+        }
+        grader_fail("A: %s\nnothing changes, nobody works who could die, and A wakes in each %d ms", what, QUIET_MS);
+}
+
 void sleep_in_take(void)
 {
+        static const char what[] = "takes from an empty queue";
         office_begin(0);
+        host_count(true);
         pid_t a = worker_start(1, sleep_taking, NULL);
-        require_sleep(a, "takes from an empty queue");
+        host_count(false);
+        require_sleep(a, what);
+        require_quiet(a, what);
         office_put(1);
         worker_join(a, "A, who takes");
 }
 
 void sleep_in_put(void)
 {
+        static const char what[] = "puts into a full queue";
         office_begin(SLOTS);
+        host_count(true);
         pid_t a = worker_start(1, sleep_putting, NULL);
-        require_sleep(a, "puts into a full queue");
+        host_count(false);
+        require_sleep(a, what);
+        require_quiet(a, what);
         int number = office_take();
         grader_check(number == 1, "task 1 is the oldest, and queue_take() returned %d", number);
         worker_await_sleep(a, START_MS / 4); /* that has changed the queue, and made no room */

@@ -5,11 +5,13 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "labs/grader/environment.h"
+#include "labs/grader/grader.h"
 #include "labs/grader/host.h"
 #include "labs/grader/stops.h"
 #include "labs/race/counter.h"
@@ -109,10 +111,11 @@ static void operate_refused(const struct operation *operation, int *err)
 
 static size_t act_refused(const void *in, size_t in_len, void *out, size_t out_most)
 {
-        int *err = host_memory(sizeof(*err));
+        int *err = mmap(NULL, sizeof(*err), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         int status = 0, result = REFUSED_LATE;
         (void)in_len;
         (void)out_most;
+        grader_check(err != MAP_FAILED, "no memory");
         *err = REFUSED_DEAD;
         pid_t child = fork();
         if (child == 0)
@@ -128,13 +131,28 @@ static size_t act_refused(const void *in, size_t in_len, void *out, size_t out_m
                 kill(child, SIGKILL);
                 waitpid(child, NULL, 0);
         }
+        munmap(err, sizeof(*err));
         memcpy(out, &result, sizeof(result));
         return sizeof(result);
 }
 
+/* Where the environment is XAC_STRICT a second xbegin() dooms the transaction. */
+static size_t act_unended(const void *in, size_t in_len, void *out, size_t out_most)
+{
+        long total = 0;
+        (void)in_len;
+        (void)out_most;
+        int err = xbegin(env, 0);
+        grader_check(err == 0 && xbegin(env, 0) == XAC_UNENDED, "xbegin: %s", xac_strerror(err));
+        err = run_safely(in, &total);
+        xabort(env);
+        memcpy(out, &err, sizeof(err));
+        return sizeof(err);
+}
+
 static void open_bank(void)
 {
-        view = environment_open("bank.xac", sizeof(*view), XAC_NOSYNC, &env);
+        view = environment_open("bank.xac", sizeof(*view), XAC_NOSYNC | XAC_STRICT, &env);
 }
 
 static size_t act_meet(const void *in, size_t in_len, void *out, size_t out_most)
@@ -170,9 +188,15 @@ static size_t act_close(const void *in, size_t in_len, void *out, size_t out_mos
 }
 
 host_act *const host_acts[] = {
-        [ACT_SERIAL] = act_serial,       [ACT_PLAIN] = act_plain,
-        [ACT_LOST] = act_lost,           [ACT_TORN] = act_torn,
-        [ACT_MEET] = act_meet,           [ACT_OPEN] = act_open,
-        [ACT_OPERATION] = act_operation, [ACT_REFUSED] = act_refused,
-        [ACT_CLOSE] = act_close,         NULL,
+        [ACT_SERIAL] = act_serial,
+        [ACT_PLAIN] = act_plain,
+        [ACT_LOST] = act_lost,
+        [ACT_TORN] = act_torn,
+        [ACT_MEET] = act_meet,
+        [ACT_OPEN] = act_open,
+        [ACT_OPERATION] = act_operation,
+        [ACT_REFUSED] = act_refused,
+        [ACT_UNENDED] = act_unended,
+        [ACT_CLOSE] = act_close,
+        NULL,
 };

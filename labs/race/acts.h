@@ -17,6 +17,7 @@ enum act {
         ACT_OPEN,      /* opens the bank, for those below: its accesses stumble */
         ACT_OPERATION, /* struct operation, by the code in transactions */
         ACT_REFUSED,   /* the same, in a child process, which libxac refuses; comes back: int */
+        ACT_UNENDED,   /* the same, while a transaction has not been ended, which libxac refuses; comes back: int */
         ACT_CLOSE,
 };
 

@@ -10,7 +10,7 @@
 
 #include <xac/xac.h>
 
-enum { ACCOUNTS = 16, NO_MONEY = -1 };
+#include "labs/race/variant.h" /* ACCOUNTS, NO_MONEY */
 
 struct bank {
         long balance[ACCOUNTS]; /* never below 0 */

@@ -149,6 +149,7 @@ static void test_total(void)
         meet(begin, (struct operation){ TOTAL, 0, 0, 0 }, (struct operation){ TRANSFER, 3, 7, 60 });
         meet(begin, (struct operation){ TOTAL, 0, 0, 0 }, (struct operation){ DEPOSIT, 0, 12, 60 });
         tellers_total();
+        tellers_look(4, 100);
 }
 
 static void test_killed(void)

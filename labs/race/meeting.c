@@ -203,34 +203,44 @@ static void require_steps(int n)
         grader_check(n > 1, "A: %s\nA never touched the bank", a);
 }
 
+/* A has been stopped before each of its steps. */
+static void require_end(bool stands)
+{
+        char what[80], a[90];
+        describe(&operations[0], what, sizeof(what));
+        snprintf(a, sizeof(a), "A: %s\nA", what);
+        steps_require_end(stands, STEPS_MOST, a);
+}
+
 void meet(const long balance[ACCOUNTS], struct operation a, struct operation b)
 {
+        bool stands = true;
         operations[0] = a;
         operations[1] = b;
-        for (int n = 1; n <= STEPS_MOST; n++) {
-                bool stands = meet_at(n, balance);
+        for (int n = 1; stands && n <= STEPS_MOST; n++) {
+                stands = meet_at(n, balance);
                 if (!is_outcome_of(0, balance) && !is_outcome_of(1, balance))
                         fail_meeting(balance);
-                if (!stands) {
+                if (!stands)
                         require_steps(n);
-                        return;
-                }
         }
+        require_end(stands);
 }
 
 void meet_without_waiting(const long balance[ACCOUNTS], struct operation a, struct operation b)
 {
+        bool stands = true;
         operations[0] = a;
         operations[1] = b;
         steps_patience(4000);
-        for (int n = 1; n <= STEPS_MOST; n++) {
-                if (!meet_at(n, balance)) {
+        for (int n = 1; stands && n <= STEPS_MOST; n++) {
+                stands = meet_at(n, balance);
+                if (!stands)
                         require_steps(n);
-                        return;
-                }
-                grader_check(steps_passed(), "A is stopped before its step %d, and B waits for it: is there a lock?",
-                             n);
+                grader_check(!stands || steps_passed(),
+                             "A is stopped before its step %d, and B waits for it: is there a lock?", n);
         }
+        require_end(stands);
 }
 
 void meet_death(const long balance[ACCOUNTS], struct operation a)
@@ -256,4 +266,5 @@ void meet_death(const long balance[ACCOUNTS], struct operation a)
                 grader_fail("A: %s%s\n%sit has happened in part%s", what, stands ? "" : ", not killed at all", shown,
                             changes);
         }
+        require_end(stands);
 }

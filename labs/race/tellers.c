@@ -11,6 +11,7 @@
 
 #include "labs/grader/grader.h"
 #include "labs/grader/host.h"
+#include "labs/grader/host_start.h"
 #include "labs/grader/worker.h"
 #include "labs/race/acts.h"
 #include "labs/race/meeting.h"
@@ -171,6 +172,37 @@ static void check_look(long each, const char *when)
                      result.err, result.total, each * ACCOUNTS);
 }
 
+static void look_often(void)
+{
+        struct result result;
+        for (int i = 0; i < task_times; i++) {
+                struct operation look = { .kind = TOTAL };
+                host_do(ACT_OPERATION, &look, sizeof(look), &result, sizeof(result));
+                grader_check(result.err == 0 && result.total == (long)EACH * ACCOUNTS,
+                             "beside tellers who transfer: safe_total() returned %d, total %ld; the accounts hold %d",
+                             result.err, result.total, EACH * ACCOUNTS);
+        }
+}
+
+static void look_or_transfer(void *arg)
+{
+        (void)arg;
+        come_to_work();
+        if (worker_number() == 1)
+                look_often();
+        else
+                for (int i = 0; i < task_times; i++)
+                        transfer_once(4);
+        go_home();
+}
+
+void tellers_look(int tellers, int times)
+{
+        begin_work(tellers, times);
+        worker_crew(tellers, look_or_transfer, NULL);
+        check_total((long)EACH * ACCOUNTS, "transfers of several tellers at once");
+}
+
 void tellers_total(void)
 {
         host_do(ACT_OPEN, NULL, 0, NULL, 0);
@@ -180,7 +212,8 @@ void tellers_total(void)
         host_do(ACT_CLOSE, NULL, 0, NULL, 0);
 }
 
-void tellers_refused(void)
+/* What libxac refuses, the three hand on. */
+static void check_refused(enum act act, int should, const char *when)
 {
         static const struct operation operations[] = {
                 { DEPOSIT, 0, 3, 10 },
@@ -188,20 +221,29 @@ void tellers_refused(void)
                 { .kind = TOTAL },
         };
         static const char *const names[] = { "safe_deposit()", "safe_transfer()", "safe_total()" };
-        int errs[3];
-        host_do(ACT_OPEN, NULL, 0, NULL, 0);
-        for (int i = 0; i < 3; i++)
-                host_do(ACT_REFUSED, &operations[i], sizeof(operations[i]), &errs[i], sizeof(errs[i]));
-        host_do(ACT_CLOSE, NULL, 0, NULL, 0);
         for (int i = 0; i < 3; i++) {
-                grader_check(errs[i] != REFUSED_LATE,
-                             "%s in a child that has not opened the environment: it has not come back after %d s",
-                             names[i], REFUSED_SECONDS);
-                grader_check(errs[i] == XAC_FORKED,
-                             "%s in a child that has not opened the environment returned %d (%s), should return "
-                             "XAC_FORKED, as libxac does",
-                             names[i], errs[i], xac_strerror(errs[i]));
+                int err;
+                host_do(act, &operations[i], sizeof(operations[i]), &err, sizeof(err));
+                grader_check(err != REFUSED_LATE || act != ACT_REFUSED, "%s %s: it has not come back after %d s",
+                             names[i], when, REFUSED_SECONDS);
+                grader_check(err == should, "%s %s returned %d (%s), should return %s, as libxac does", names[i], when,
+                             err, xac_strerror(err), should == XAC_FORKED ? "XAC_FORKED" : "XAC_UNENDED");
         }
+}
+
+void tellers_refused(void)
+{
+        long balance[ACCOUNTS];
+        balance_all(balance, 100);
+        bank_fill(balance);
+        host_with_fork();
+        host_do(ACT_OPEN, NULL, 0, NULL, 0);
+        check_refused(ACT_REFUSED, XAC_FORKED, "in a child that has not opened the environment");
+        host_do(ACT_CLOSE, NULL, 0, NULL, 0);
+        host_end();
+        host_do(ACT_OPEN, NULL, 0, NULL, 0);
+        check_refused(ACT_UNENDED, XAC_UNENDED, "while a transaction has not been ended");
+        host_do(ACT_CLOSE, NULL, 0, NULL, 0);
 }
 
 static bool has_changed(void)

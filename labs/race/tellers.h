@@ -13,6 +13,9 @@ void tellers_transfer(int tellers, int times);
 void tellers_receipts(void);
 /* A teller who stays looks at the total again, after others have changed it. */
 void tellers_total(void);
+
+/* One of them looks at the total again and again while the others transfer. */
+void tellers_look(int tellers, int times);
 /* An operation that libxac refuses returns its error, and does so soon. */
 void tellers_refused(void);
 /* Transfers, while tellers are killed at any time. */

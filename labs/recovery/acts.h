@@ -45,7 +45,9 @@ void answer_checkpoint(struct log *log);
 /* Returns the signal that ended it; 0: none. */
 int answer_recover_guarded(struct log *log);
 
-/* Recovers from `count` disks. */
-void answer_recover_all(int count, uint8_t (*disks)[DISK_SECTORS][SECTOR_BYTES], struct recovered *recovered);
+/* Recovers from `count` disks, at most DISKS_TOGETHER, in a process that may write nothing; is_fresh: in one that has
+ * seen no other disk. */
+void answer_recover_all(int count, uint8_t (*disks)[DISK_SECTORS][SECTOR_BYTES], struct recovered *recovered,
+                        bool is_fresh);
 
 #endif

@@ -55,8 +55,31 @@ int answer_recover_guarded(struct log *log)
         return call_answer(log, true, true);
 }
 
-void answer_recover_all(int count, uint8_t (*disks)[DISK_SECTORS][SECTOR_BYTES], struct recovered *recovered)
+/* order[i]: which comes at place i. */
+static void draw_order(int *order, int count)
 {
-        memcpy(host_memory(DISKS_TOGETHER * sizeof(*disks)), disks, (size_t)count * sizeof(*disks));
-        host_do(ACT_RECOVER, &count, sizeof(count), recovered, (size_t)count * sizeof(*recovered));
+        for (int i = 0; i < count; i++) {
+                int other = (int)grader_random((uint32_t)i + 1);
+                order[i] = order[other];
+                order[other] = i;
+        }
+}
+
+/* In an order that is drawn: what a process remembers of one disk tells nothing of the next. */
+void answer_recover_all(int count, uint8_t (*disks)[DISK_SECTORS][SECTOR_BYTES], struct recovered *recovered,
+                        bool is_fresh)
+{
+        static uint8_t drawn[DISKS_TOGETHER][DISK_SECTORS][SECTOR_BYTES];
+        static struct recovered found[DISKS_TOGETHER];
+        int order[DISKS_TOGETHER] = { 0 };
+        draw_order(order, count);
+        for (int i = 0; i < count; i++)
+                memcpy(drawn[i], disks[order[i]], sizeof(drawn[i]));
+        host_choose(HOST_APART);
+        if (is_fresh)
+                host_new();
+        host_do(ACT_RECOVER, drawn, (size_t)count * sizeof(*drawn), found, (size_t)count * sizeof(*found));
+        host_choose(HOST_BESIDE);
+        for (int i = 0; i < count; i++)
+                recovered[order[i]] = found[i];
 }

@@ -60,13 +60,13 @@ static void check_range(const char *call, enum disk_file file, size_t offset, si
                      byte_len);
 }
 
-static struct event *note(struct disk *disk)
+static struct event *note(struct trace *trace)
 {
-        if (disk->trace == NULL)
+        if (trace == NULL)
                 return NULL;
-        grader_check(disk->trace->count < EVENTS_MOST,
-                     "more than %d writes and syncs: does something go round and round?", EVENTS_MOST);
-        return &disk->trace->event[disk->trace->count++];
+        grader_check(trace->count < EVENTS_MOST, "more than %d writes and syncs: does something go round and round?",
+                     EVENTS_MOST);
+        return &trace->event[trace->count++];
 }
 
 void disk_write(struct disk *disk, enum disk_file file, size_t offset, const void *bytes, size_t byte_len)
@@ -74,7 +74,7 @@ void disk_write(struct disk *disk, enum disk_file file, size_t offset, const voi
         check_range("disk_write", file, offset, byte_len);
         for (size_t done = 0; done < byte_len; done += SECTOR_BYTES) {
                 int sector = files[file].first + (int)((offset + done) / SECTOR_BYTES);
-                struct event *event = note(disk);
+                struct event *event = note(disk->trace);
                 memcpy(disk->sector[sector], (const char *)bytes + done, SECTOR_BYTES);
                 if (event != NULL) {
                         *event = (struct event){ .kind = EVENT_WRITE, .file = file, .sector = sector };
@@ -92,7 +92,7 @@ void disk_read(const struct disk *disk, enum disk_file file, size_t offset, void
 void disk_sync(struct disk *disk, enum disk_file file)
 {
         check_range("disk_sync", file, 0, 0);
-        struct event *event = note(disk);
+        struct event *event = note(disk->trace);
         if (event != NULL)
                 *event = (struct event){ .kind = EVENT_SYNC, .file = file };
 }
@@ -106,8 +106,9 @@ void trace_begin(struct trace *trace, struct disk *disk)
 
 static void add(struct trace *trace, struct event event)
 {
-        if (trace != NULL && trace->count < EVENTS_MOST)
-                trace->event[trace->count++] = event;
+        struct event *noted = note(trace);
+        if (noted != NULL)
+                *noted = event;
 }
 
 void trace_mark(struct trace *trace, int appended, int acknowledged)

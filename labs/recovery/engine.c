@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "labs/grader/grader.h"
+#include "labs/grader/host.h"
 #include "labs/recovery/acts.h"
 #include "labs/recovery/images.h"
 #include "labs/recovery/log.h"
@@ -14,8 +15,16 @@
 #include "labs/recovery/tell.h"
 
 enum {
-        DISKS_MOST = 1000000, /* of a story */
+        DISKS_MOST = 300000,    /* of all cuts of a story, */
+        SECONDS_MOST = 2000000, /* and after recoveries from them */
+        CUT_MOST = 60000,       /* of a cut */
+        CUT_LEAST = 1000,       /* whatever the others had */
+        SECOND_LEAST = 60,      /* of a cut after a recovery */
+        ROOM_SHARE = 4,         /* a part of engine.room for each recovery, */
+        ROOM_LEAST = 1000,      /* and no more of them, but the first that finds a commit */
         GO_ON_EVERY = 16,
+        FRESH_BATCHES = 8,   /* one batch in so many goes to a process that has seen no disk: that takes a while */
+        FRESH_SECONDS = 100, /* and one second power cut */
 };
 
 static struct generation first, second;
@@ -24,6 +33,7 @@ static struct {
         enum engine_where where;
         struct tally *tally;
         unsigned number;             /* of the first disks after which the log has gone on */
+        uint64_t room;               /* disks that may be tried after recoveries from those of this cut */
         bool was_found[STATES_MOST]; /* at this cut: this commit as the last one */
 } engine;
 
@@ -110,7 +120,9 @@ static void judge_batch(struct generation *generation, struct batch *batch, void
                 return;
         for (int i = 0; i < count; i++)
                 memcpy(batch->sector[i], batch->image[i].sector, sizeof(batch->sector[i]));
-        answer_recover_all(count, batch->sector, batch->recovered);
+        answer_recover_all(count, batch->sector, batch->recovered, generation->is_fresh);
+        if (go_on == NULL)
+                generation->is_fresh = grader_random(FRESH_BATCHES) == 0;
         for (int i = 0; i < count; i++) {
                 generation->image = &batch->image[i];
                 set_cut(generation, batch->cut[i]);
@@ -123,10 +135,50 @@ static void judge_batch(struct generation *generation, struct batch *batch, void
 
 /* ------------------------------------------------------------------ power cuts */
 
-/* An answer that syncs too seldom leaves more disks than can be tried. */
-static bool has_time(void)
+/* The cuts of a trace, one after the other. */
+struct walk {
+        const struct trace *trace;
+        int events; /* so many have happened at the cut */
+        int appended, acknowledged;
+        bool is_wanted;
+};
+
+static struct walk begin_walk(const struct trace *trace)
 {
-        return engine.tally->images + engine.tally->second_images < DISKS_MOST;
+        return (struct walk){ .trace = trace, .is_wanted = engine.where == ENGINE_EVERYWHERE };
+}
+
+/* Would a cut leave something else than one event before? */
+static bool walk_event(struct walk *walk, const struct event *event)
+{
+        if (event->kind == EVENT_CALL && engine.where == ENGINE_IN_CHECKPOINTS)
+                walk->is_wanted = event->call == story_checkpoint;
+        if (event->kind != EVENT_MARK)
+                return event->kind == EVENT_WRITE && walk->is_wanted;
+        bool differs = event->acknowledged > walk->acknowledged && walk->is_wanted;
+        walk->appended = event->appended;
+        walk->acknowledged = event->acknowledged;
+        if (engine.where == ENGINE_IN_CHECKPOINTS)
+                walk->is_wanted = false; /* this mark is the one behind it */
+        return differs;
+}
+
+/* Returns false behind the last one. */
+static bool walk_to_cut(struct walk *walk)
+{
+        while (walk->events < walk->trace->count)
+                if (walk_event(walk, &walk->trace->event[walk->events++]))
+                        return true;
+        return false;
+}
+
+static unsigned count_cuts(const struct trace *trace)
+{
+        struct walk walk = begin_walk(trace);
+        unsigned count = 0;
+        while (walk_to_cut(&walk))
+                count++;
+        return count;
 }
 
 /* What is done with the disks of a generation. */
@@ -135,9 +187,13 @@ struct judgement {
         struct batch *batch;
         uint64_t *counted;
         void (*go_on)(int found);
+        unsigned cuts;         /* that are still to come */
+        uint64_t left;         /* disks that may be tried at them, */
+        uint64_t least;        /* but so many at each */
+        uint64_t seconds_left; /* after recoveries from them */
 };
 
-static bool add_to_batch(void *arg, const struct image *image)
+static void add_to_batch(void *arg, const struct image *image)
 {
         const struct judgement *judgement = arg;
         struct batch *batch = judgement->batch;
@@ -146,42 +202,48 @@ static bool add_to_batch(void *arg, const struct image *image)
         (*judgement->counted)++;
         if (batch->count == DISKS_TOGETHER)
                 judge_batch(judgement->generation, batch, judgement->go_on);
-        return has_time();
 }
 
-static void try_cut(struct judgement *judgement, int events)
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+        return a < b ? a : b;
+}
+
+/* How many disks this cut may have: what those before have left is shared by those that come. */
+static uint64_t share_of_cut(const struct judgement *judgement)
+{
+        uint64_t share = smaller(judgement->left / judgement->cuts, CUT_MOST);
+        return share > judgement->least ? share : judgement->least;
+}
+
+static void try_cut(struct judgement *judgement)
 {
         struct generation *generation = judgement->generation;
-        generation->cut = events;
+        const uint64_t before = *judgement->counted, seconds_before = engine.tally->second_images;
         engine.tally->cuts++;
-        memset(engine.was_found, 0, generation == &first ? sizeof(engine.was_found) : 0);
-        if (images_each(&generation->trace, events, add_to_batch, judgement) > IMAGES_MOST)
+        if (judgement->go_on != NULL) {
+                memset(engine.was_found, 0, sizeof(engine.was_found));
+                engine.room = judgement->seconds_left / judgement->cuts;
+        }
+        if (!images_each(&generation->trace, generation->cut, share_of_cut(judgement), add_to_batch, judgement))
                 engine.tally->is_complete = false;
-        if (judgement->go_on != NULL) /* what was found is of this cut */
+        if (judgement->go_on != NULL) { /* what was found is of this cut */
                 judge_batch(generation, judgement->batch, judgement->go_on);
+                judgement->seconds_left -=
+                        smaller(judgement->seconds_left, engine.tally->second_images - seconds_before);
+        }
+        judgement->left -= smaller(judgement->left, *judgement->counted - before);
+        judgement->cuts--;
 }
 
 static void each_cut(struct judgement *judgement)
 {
         struct generation *generation = judgement->generation;
-        const struct trace *trace = &generation->trace;
-        bool is_wanted = engine.where == ENGINE_EVERYWHERE;
-        generation->appended = generation->acknowledged = 0;
-        for (int i = 0; i < trace->count && has_time(); i++) {
-                const struct event *event = &trace->event[i];
-                /* Otherwise it leaves what a cut one event before has left. */
-                bool differs = event->kind == EVENT_WRITE;
-                if (event->kind == EVENT_CALL && engine.where == ENGINE_IN_CHECKPOINTS)
-                        is_wanted = event->call == story_checkpoint;
-                if (event->kind == EVENT_MARK) {
-                        differs = event->acknowledged > generation->acknowledged;
-                        generation->appended = event->appended;
-                        generation->acknowledged = event->acknowledged;
-                }
-                if (differs && is_wanted)
-                        try_cut(judgement, i + 1);
-                if (event->kind == EVENT_MARK && engine.where == ENGINE_IN_CHECKPOINTS)
-                        is_wanted = false; /* the mark behind it */
+        struct walk walk = begin_walk(&generation->trace);
+        judgement->cuts = count_cuts(&generation->trace);
+        while (walk_to_cut(&walk)) {
+                set_cut(generation, (struct cut){ walk.events, walk.appended, walk.acknowledged });
+                try_cut(judgement);
         }
         judge_batch(generation, judgement->batch, judgement->go_on);
 }
@@ -191,25 +253,34 @@ static void go_on_from(int found)
 {
         static struct disk disk;
         struct log log = { .disk = &disk };
-        struct judgement judgement = { &second, &second_batch, &engine.tally->second_images, NULL };
+        struct judgement judgement = { .generation = &second,
+                                       .batch = &second_batch,
+                                       .counted = &engine.tally->second_images,
+                                       .left = engine.room / ROOM_SHARE,
+                                       .least = SECOND_LEAST };
+        const uint64_t before = engine.tally->second_images;
         memcpy(disk.sector, first.image->sector, sizeof(disk.sector));
         first.found = found;
+        second.is_fresh = grader_random(FRESH_SECONDS) == 0;
         second.history = first.history;
         history_cut(&second.history, found);
         trace_begin(&second.trace, &disk);
         trace_mark(&second.trace, found, found);
+        if (second.is_fresh)
+                host_new(); /* the one before knows what the power cut has taken */
         int number = answer_recover_guarded(&log);
         if (number != 0)
                 fail_signal(&first, number);
         story_run(engine.second_story, &log, &second.history);
         disk.trace = NULL;
         each_cut(&judgement);
+        engine.room -= smaller(engine.room, engine.tally->second_images - before);
 }
 
 /* A disk that was found good. */
 static void go_on(int found)
 {
-        if (engine.was_found[found] && engine.number++ % GO_ON_EVERY != 0)
+        if (engine.was_found[found] && (engine.number++ % GO_ON_EVERY != 0 || engine.room < ROOM_LEAST))
                 return;
         engine.was_found[found] = true;
         go_on_from(found);
@@ -223,6 +294,7 @@ static void run_first(const char *story, struct disk *disk)
         trace_begin(&first.trace, disk);
         trace_mark(&first.trace, 0, 0);
         trace_call(&first.trace, "log_recover(), of an empty log");
+        host_new();
         answer_recover(&log);
         story_run(story, &log, &first.history);
         disk->trace = NULL;
@@ -237,13 +309,19 @@ void engine_judge(const char *story, const char *second_story, enum engine_where
         engine.second_story = second_story;
         engine.where = where;
         run_first(story, &disk);
-        struct judgement judgement = { &first, &first_batch, &tally->images, NULL };
-        each_cut(&judgement); /* those first, for they are shorter */
+        struct judgement judgement = { .generation = &first,
+                                       .batch = &first_batch,
+                                       .counted = &tally->images,
+                                       .left = DISKS_MOST,
+                                       .least = CUT_LEAST,
+                                       .seconds_left = SECONDS_MOST };
+        first.is_fresh = true;
+        each_cut(&judgement);   /* those first, for they are shorter */
+        first.is_fresh = false; /* the same disks again */
         judgement.go_on = go_on;
+        judgement.left = DISKS_MOST;
         if (second_story != NULL)
                 each_cut(&judgement);
-        if (!has_time())
-                tally->is_complete = false;
 }
 
 void engine_tell(const char *story)

@@ -7,6 +7,8 @@
  * disk that this can leave (images.h). What is found must be the state after some commit: at least after the last one
  * that was acknowledged, at most after the last one that was begun.
  *
+ * Each cut has its share of what can be tried, so that no answer keeps the test from the later ones by writing a lot.
+ *
  * The first disk that is recovered wrongly is the shortest: of the earliest cut, with the fewest lost sectors. It is
  * printed with what had happened until then.
  */
@@ -17,7 +19,7 @@
 struct tally {
         uint64_t cuts, images;
         uint64_t second_images; /* of the power cuts after the first */
-        bool is_complete;       /* no cut had more disks than are tried */
+        bool is_complete;       /* no cut had more disks than were tried */
 };
 
 enum engine_where { ENGINE_EVERYWHERE, ENGINE_IN_CHECKPOINTS };

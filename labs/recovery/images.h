@@ -6,14 +6,15 @@
  * All disks that a power cut can leave behind: of each sector that was written since the last sync of its file, what
  * was written last, or before, or what that sync left, or garbage; in every combination. First the disk on which all
  * has arrived, then those that lack one sector, then two, and so on.
+ *
+ * An answer that syncs too seldom has more of them than can be tried. Then half of those that are tried come in this
+ * order, and the other half is drawn: of a file all sectors have arrived, or none, or each by chance.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "labs/recovery/disk.h"
-
-enum { IMAGES_MOST = 60000 }; /* of one cut. An answer that syncs too seldom has more than can be tried */
 
 /* A word of a sector that is garbage. */
 #define IMAGES_GARBAGE INT64_C(0x5a5a5a5a5a5a5a5a)
@@ -27,9 +28,9 @@ struct image {
 
 enum fate { FATE_ARRIVED, FATE_OLDER, FATE_TORN, FATE_GARBAGE };
 
-/* Calls judge(arg, image) for the disks that a cut after so many events can leave, until it returns false. Returns how
- * many there were. */
-uint64_t images_each(const struct trace *trace, int events, bool (*judge)(void *arg, const struct image *image),
-                     void *arg);
+/* Calls judge(arg, image) for the disks that a cut after so many events can leave, at most for so many. Returns whether
+ * there are no more. */
+bool images_each(const struct trace *trace, int events, uint64_t most,
+                 void (*judge)(void *arg, const struct image *image), void *arg);
 
 #endif

@@ -4,6 +4,7 @@
 
 /* A power cut in words: what had happened, which sectors are lost, and what was found. */
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "labs/recovery/images.h"
@@ -24,7 +25,8 @@ struct generation {
         int cut; /* so many events have happened */
         int appended, acknowledged;
         const struct image *image;
-        int found; /* from that disk */
+        int found;     /* from that disk */
+        bool is_fresh; /* whoever recovers has seen no disk of a generation before */
 };
 
 void tell(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));

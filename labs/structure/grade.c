@@ -9,6 +9,7 @@
 #include "labs/grader/host.h"
 #include "labs/grader/worker.h"
 #include "labs/structure/acts.h"
+#include "labs/structure/measure.h"
 #include "labs/structure/pairs.h"
 #include "labs/structure/serial.h"
 
@@ -85,7 +86,7 @@ static void meet_crowded(void)
                 keys[i] = key_of((uint64_t)i + 100);
         for (size_t i = 0; i < CROWDED_MEETINGS; i++) {
                 uint64_t key = keys[i * (CROWD / CROWDED_MEETINGS)];
-                meet(keys, CROWD, (struct operation){ PUT, key, 1 }, (struct operation){ DELETE, key, 0 });
+                meet_sparsely(1, keys, CROWD, (struct operation){ PUT, key, 1 }, (struct operation){ DELETE, key, 0 });
         }
 }
 
@@ -130,6 +131,18 @@ static void work(void *arg)
         host_do(ACT_CLOSE, NULL, 0, NULL, 0);
 }
 
+static void check_crew(void)
+{
+        static struct operation puts[WORKERS * WORKER_KEYS];
+        for (int i = 0; i < WORKERS * WORKER_KEYS; i++) {
+                uint64_t number = (uint64_t)(i / WORKER_KEYS + 1) * 1000 + (uint64_t)(i % WORKER_KEYS);
+                puts[i] = (struct operation){ PUT, key_of(number), number };
+        }
+        grader_check(table_holds(puts, WORKERS * WORKER_KEYS),
+                     "a process that has only the bytes of the table does not "
+                     "find in it what the workers have put");
+}
+
 static void test_crew(void)
 {
         table_open();
@@ -149,6 +162,7 @@ static void test_crew(void)
         grader_check(count.err == 0 && count.value == (uint64_t)WORKERS * WORKER_KEYS,
                      "shared_count() says %llu, should say %d", (unsigned long long)count.value, WORKERS * WORKER_KEYS);
         host_do(ACT_CLOSE, NULL, 0, NULL, 0);
+        check_crew();
 }
 
 /* ------------------------------------------------------------------ part 3 */
@@ -198,7 +212,7 @@ static void test_readers(void)
         preload();
         meet_apart(PAIRS, draw_readers, "A reads, B replaces the value of the same key");
         static const uint64_t none[1];
-        meet_strided(25, none, 0, (struct operation){ COUNT, 0, 0 }, (struct operation){ PUT, 5, 1 });
+        meet_sparsely(25, none, 0, (struct operation){ COUNT, 0, 0 }, (struct operation){ PUT, 5, 1 });
         meet(preloaded, 3, (struct operation){ GET, preloaded[1], 0 }, (struct operation){ PUT, preloaded[1], 1 });
 }
 
@@ -215,5 +229,6 @@ static const struct grader_test tests[] = {
 int main(int argc, char **argv)
 {
         static const struct grader_lab lab = { "structure", tests, hidden_tests, environment_clean };
+        grader_measures(&measure_speed);
         return grader_main(argc, argv, &lab);
 }

@@ -24,16 +24,24 @@ void table_open(void);
 /* Empties it, and puts these keys, each with its own number as its value. */
 void table_fill(const uint64_t *keys, int count);
 
-/* Meetings of a and b, at each step of A (or at one in `stride`: of many), in a table that holds keys[count]; or
- * grader_fail(). Keys of the operations may be among them. */
+/* Meetings of a and b, at each step of A, in a table that holds keys[count]; or grader_fail(). That is so, too, if A
+ * takes more than 300 steps. Keys of the operations may be among them. */
 void meet(const uint64_t *keys, int count, struct operation a, struct operation b);
-void meet_strided(int stride, const uint64_t *keys, int count, struct operation a, struct operation b);
 
-/* A is killed before each of its steps. */
+/* The same for an A that may take very many steps: at the first of them, at one in `stride`, and of those far behind at
+ * fewer. */
+void meet_sparsely(int stride, const uint64_t *keys, int count, struct operation a, struct operation b);
+
+/* A is killed before each of its steps, 300 at most. */
 void meet_death(const uint64_t *keys, int count, struct operation a);
 
-/* A is stopped before its first step while B runs; pair after pair, drawn by `draw`. Fails if more than one in ten
- * pairs conflict, and says which pages they share. */
+/* Does the table hold what these operations have put, and nothing else? It is looked for in the bytes of the table
+ * alone, by a process that has seen nothing else. */
+bool table_holds(const struct operation *puts, int count);
+
+/* A is stopped while B runs, before its first step or a write that is drawn; pair after pair, drawn by `draw`. Fails if
+ * more than one in ten pairs conflict, or would if they came at another moment, and says which pages they share. A pair
+ * with more accesses than are noted counts as one that conflicts. An A that should only read, and writes, fails. */
 struct pair {
         struct operation a, b;
 };

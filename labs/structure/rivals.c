@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include <xac/bptree.h>
+#include <xac/tree.h>
 
 #include "labs/grader/environment.h"
 #include "labs/grader/grader.h"
@@ -146,8 +146,8 @@ static void buckets_remove(uint64_t key)
 
 static xac_env *env;
 static struct table *table;
-static page_arena *arena;
-static bptree *tree;
+static xac_arena *arena;
+static xac_tree *tree;
 
 static void table_enter(void)
 {
@@ -187,34 +187,34 @@ static uint64_t conflicts(void)
 static void tree_enter(void)
 {
         environment_open("tree.xac", TABLE_PAGE_BYTES, XAC_VOLATILE, &env);
-        must(page_arena_open_env(env, "tree", PAGE_ARENA_DECLARED, &arena), "page_arena_open_env");
-        const bptree_options options = { .key_bytes = 8, .value_bytes = 8 };
-        must(bptree_open(arena, "numbers", BPTREE_CREATE, &options, &tree), "bptree_open");
+        must(xac_arena_open_env(env, "tree", XAC_ARENA_DECLARED, &arena), "xac_arena_open_env");
+        const xac_tree_options options = { .key_bytes = 8, .value_bytes = 8 };
+        must(xac_tree_open(arena, "numbers", XAC_TREE_CREATE, &options, &tree), "xac_tree_open");
 }
 
 static void tree_leave(void)
 {
-        bptree_close(tree);
-        must(page_arena_close(arena), "page_arena_close");
+        xac_tree_close(tree);
+        must(xac_arena_close(arena), "xac_arena_close");
         environment_close(env);
 }
 
 static void tree_put(uint64_t key, uint64_t value)
 {
-        must(bptree_put(tree, &key, sizeof(key), &value, sizeof(value), 0), "bptree_put");
+        must(xac_tree_put(tree, &key, sizeof(key), &value, sizeof(value), 0), "xac_tree_put");
 }
 
 static bool tree_get(uint64_t key, uint64_t *value)
 {
-        int err = bptree_get(tree, &key, sizeof(key), value, sizeof(*value), NULL);
-        must(err == -ENOENT ? 0 : err, "bptree_get");
+        int err = xac_tree_get(tree, &key, sizeof(key), value, sizeof(*value), NULL);
+        must(err == -ENOENT ? 0 : err, "xac_tree_get");
         return err == 0;
 }
 
 static void tree_remove(uint64_t key)
 {
-        int err = bptree_delete(tree, &key, sizeof(key));
-        must(err == -ENOENT ? 0 : err, "bptree_delete");
+        int err = xac_tree_delete(tree, &key, sizeof(key));
+        must(err == -ENOENT ? 0 : err, "xac_tree_delete");
 }
 
 const struct rival rivals[RIVALS] = {

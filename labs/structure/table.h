@@ -12,12 +12,12 @@
 
 #include <xac/xac.h>
 
+#include "labs/structure/variant.h" /* TABLE_PAGES, TABLE_FULL */
+
 enum {
-        TABLE_BYTES = 1 << 20,
         TABLE_PAGE_BYTES = 4096,
-        TABLE_PAGES = TABLE_BYTES / TABLE_PAGE_BYTES,
-        TABLE_KEYS = 4000, /* so many different keys must fit in */
-        TABLE_FULL = -1
+        TABLE_BYTES = TABLE_PAGES * TABLE_PAGE_BYTES,
+        TABLE_KEYS = 4000 /* so many different keys must fit in */
 };
 
 struct table;

@@ -17,6 +17,7 @@ enum act {
         ACT_TAKE,    /* struct take; comes back: long, the snapshot */
         ACT_STUMBLE, /* struct stumble: this process is one of a crew */
         ACT_READ,    /* int, the reader: takes a snapshot and looks at each page; comes back: struct reading */
+        ACT_READ_ON, /* int: reader; takes a snapshot, reads, gives it back, and so on until it is killed */
 };
 
 struct shared {

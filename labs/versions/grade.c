@@ -86,6 +86,7 @@ static void test_begin(void)
                              (long)store->snapshot[1], (long)store->last_commit);
         }
         meet_begin();
+        meet_beginner();
 }
 
 static void test_walk(void)

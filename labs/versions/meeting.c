@@ -42,6 +42,12 @@ static void check_given_back(int written)
                      "of %d versions that were written, store_reclaim() gave none back: part 2 comes first", written);
 }
 
+/* Neither readers nor the writer wait for others, and least of all for one that stands. */
+static void check_passed(bool stands, int n, const char *what)
+{
+        grader_check(!stands || steps_passed(), "A is stopped before step %d of %s waits for it", n, what);
+}
+
 /* A store with all pages in commit 2, and some of them in 3 and 4. */
 static void begin_meeting(void)
 {
@@ -76,35 +82,61 @@ static void begin_and_read(void *arg)
         }
 }
 
+static void check_begun(const char *shown)
+{
+        for (int page = 0; page < PAGES; page++) {
+                long slot = store->newest[page], should = model_visible(page, store->snapshot[0]);
+                while (slot != NONE && store->slot[slot].commit != should)
+                        slot = store->slot[slot].older;
+                grader_check(slot != NONE,
+                             "%s    B commits three times into all pages, and reclaims, while A stands\n"
+                             "A has begun with snapshot %ld. Of page %d it should see the version of commit %ld,\n"
+                             "which B has reclaimed",
+                             shown, (long)store->snapshot[0], page, should);
+        }
+}
+
 void meet_begin(void)
 {
+        bool stands = true;
+        steps_patience(PATIENCE_MS);
         commit_pages = ALL;
-        for (int n = 1; n <= STEPS_MOST; n++) {
+        for (int n = 1; stands && n <= STEPS_MOST; n++) {
                 char shown[SHOWN_BYTES];
                 begin_meeting();
                 int written = slots_used(store) + 3 * PAGES;
-                bool stands = steps_meet(n, begin_and_read, commit_and_reclaim, NULL);
+                stands = steps_meet(n, begin_and_read, commit_and_reclaim, NULL);
+                check_passed(stands, n, "snapshot_take(), and B, which commits and reclaims,");
                 if (n == 1)
                         check_given_back(written);
                 steps_show(shown, sizeof(shown), field_name);
-                for (int page = 0; page < PAGES; page++) {
-                        long slot = store->newest[page], should = model_visible(page, store->snapshot[0]);
-                        while (slot != NONE && store->slot[slot].commit != should)
-                                slot = store->slot[slot].older;
-                        grader_check(
-                                slot != NONE,
-                                "%s    B commits three times into all pages, and reclaims, while A stands\n"
-                                "A has begun with snapshot %ld. Of page %d it should see the version of commit %ld,\n"
-                                "which B has reclaimed",
-                                shown, (long)store->snapshot[0], page, should);
-                }
+                check_begun(shown);
                 answer_reclaim(false); /* A may have held an older one when B did it */
                 model_check(MODEL_OLDEST);
-                if (!stands) {
-                        grader_check(n > 1, "snapshot_take() never touched the store");
-                        return;
-                }
+                grader_check(stands || n > 1, "snapshot_take() never touched the store");
         }
+        steps_require_end(stands, STEPS_MOST, "snapshot_take()");
+}
+
+static void begin_beside(void *arg)
+{
+        (void)arg;
+        long snapshot = answer_take(1, false);
+        grader_check(snapshot == store->last_commit,
+                     "B begins while A does: snapshot_take() returned %ld, should be %ld", snapshot,
+                     (long)store->last_commit);
+}
+
+void meet_beginner(void)
+{
+        bool stands = true;
+        steps_patience(PATIENCE_MS);
+        for (int n = 1; stands && n <= STEPS_MOST; n++) {
+                begin_meeting();
+                stands = steps_meet(n, begin_and_read, begin_beside, NULL);
+                check_passed(stands, n, "snapshot_take(), and B, which begins, too,");
+        }
+        steps_require_end(stands, STEPS_MOST, "snapshot_take()");
 }
 
 /* ------------------------------------------------------------------ walk */
@@ -120,20 +152,21 @@ void meet_walk(unsigned pages)
 {
         steps_patience(PATIENCE_MS);
         commit_pages = pages;
-        for (int n = 1; n <= STEPS_MOST; n++) {
+        bool stands = true;
+        for (int n = 1; stands && n <= STEPS_MOST; n++) {
                 begin_meeting();
                 store->snapshot[0] = SNAPSHOT;
                 model_commit(0x01);
                 model_commit(0x01);
                 model_commit(0x01);
                 int written = slots_used(store) + 3 * __builtin_popcount(pages);
-                bool stands = steps_meet(n, look, commit_and_reclaim, NULL);
+                stands = steps_meet(n, look, commit_and_reclaim, NULL);
+                check_passed(stands, n, "version_visible(), and B, which commits and reclaims,");
                 check_given_back(written);
-                if (!stands) {
-                        grader_check(n > 1, "version_visible() never touched the store");
-                        return;
-                }
+                model_check(MODEL_OLDEST); /* whoever stands in a chain holds nothing but its snapshot */
+                grader_check(stands || n > 1, "version_visible() never touched the store");
         }
+        steps_require_end(stands, STEPS_MOST, "version_visible()");
 }
 
 /* ------------------------------------------------------------------ reclaim */
@@ -169,28 +202,27 @@ static void begin_reclaim(void)
                 model_commit(0x15);
 }
 
-static void meet_reclaimer(void (*second)(void *arg), bool may_not_wait)
+static void meet_reclaimer(void (*second)(void *arg), const char *what)
 {
         steps_patience(PATIENCE_MS);
-        for (int n = 1; n <= STEPS_MOST; n++) {
+        bool stands = true;
+        for (int n = 1; stands && n <= STEPS_MOST; n++) {
                 begin_reclaim();
                 int before = slots_used(store);
-                bool stands = steps_meet(n, reclaim, second, NULL);
+                stands = steps_meet(n, reclaim, second, NULL);
                 check_given_back(before);
-                grader_check(!stands || !may_not_wait || steps_passed(),
-                             "A is stopped before step %d of store_reclaim(), and B, which reads, waits for it", n);
+                check_passed(stands, n, what);
                 model_check(MODEL_OLDEST);
-                if (!stands)
-                        return;
         }
+        steps_require_end(stands, STEPS_MOST, "store_reclaim()");
 }
 
 void meet_reclaim(void)
 {
-        meet_reclaimer(read_all, true);
+        meet_reclaimer(read_all, "store_reclaim(), and B, which reads,");
 }
 
 void meet_arrival(void)
 {
-        meet_reclaimer(begin_late, false);
+        meet_reclaimer(begin_late, "store_reclaim(), and B, which begins,");
 }

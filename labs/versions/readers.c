@@ -3,11 +3,14 @@
 #include "labs/versions/readers.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include "labs/grader/grader.h"
 #include "labs/grader/host.h"
@@ -92,6 +95,53 @@ static bool has_lost_one(const pid_t *readers)
         for (int i = 0; i < READERS; i++)
                 ended += worker_has_ended(readers[i]);
         return ended > READERS - atomic_load(to_go);
+}
+
+/* ------------------------------------------------------------------ a reader that is stopped */
+
+static void read_on(void *arg)
+{
+        int reader = 0;
+        (void)arg;
+        host_do(ACT_READ_ON, &reader, sizeof(reader), NULL, 0);
+}
+
+static void read_and_reclaim(void *arg)
+{
+        int reader = 1;
+        struct reading reading;
+        (void)arg;
+        host_do(ACT_READ, &reader, sizeof(reader), &reading, sizeof(reading));
+        answer_reclaim(false);
+}
+
+void readers_stopped(int times)
+{
+        enum { BACK_MS = 1000, LOOK_MS = 1 };
+        int back_ms = BACK_MS * grader_patience();
+        shared = host_memory(sizeof(*shared));
+        begin_store();
+        pid_t reader = worker_start(1, read_on, NULL);
+        bool has_begun = false; /* it gives its snapshot back now and then, too */
+        for (int ms = 0; ms < back_ms && !has_begun; ms += LOOK_MS) {
+                poll(NULL, 0, LOOK_MS);
+                has_begun = shared->store.snapshot[0] != 0;
+        }
+        grader_check(has_begun, "a reader reads, and snapshot[0] stays 0");
+        for (int i = 0; i < times; i++) {
+                nanosleep(&(struct timespec){ 0, 100000 + grader_random(3000000) }, NULL);
+                worker_signal(reader, SIGSTOP);
+                pid_t other = worker_start(2, read_and_reclaim, NULL);
+                int ms = 0;
+                for (; ms < back_ms && !worker_has_ended(other); ms += LOOK_MS)
+                        poll(NULL, 0, LOOK_MS);
+                grader_check(worker_has_ended(other),
+                             "a reader is stopped (SIGSTOP) in the %d. round, and another one does not come back",
+                             i + 1);
+                worker_join(other, "the other reader");
+                worker_signal(reader, SIGCONT);
+        }
+        worker_kill(reader);
 }
 
 void readers_run(int rounds)

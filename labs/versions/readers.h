@@ -7,4 +7,7 @@
  * same in each commit; a reader that sees another one fails the test. */
 void readers_run(int rounds);
 
+/* A reader is stopped at random moments, so many times, and meanwhile another one comes back. */
+void readers_stopped(int times);
+
 #endif

@@ -14,7 +14,8 @@
  * One thread, the writer, commits and reclaims. Readers run at the same time.
  *
  * All fields that readers and the writer share are _Atomic, and of one type, so that you write plain C: each use of
- * such a field in the source is one load or one store, and all threads see them in one order.
+ * such a field in the source is one load or one store, and all threads see them in one order. A struct that is assigned
+ * as a whole is many, in an order that nobody knows: the tests with others refuse it.
  */
 
 enum {
@@ -44,15 +45,16 @@ struct store {
 /* ------------------------------------------------------------------ yours, in versions.c */
 
 /* Slot of the version of `page` that `snapshot` sees; NONE if the page was first written later. A reader of this
- * snapshot calls it, which stands in store->snapshot, while the writer commits and reclaims. Does not wait. */
+ * snapshot calls it, which stands in store->snapshot, while the writer commits and reclaims. Does not wait, and writes
+ * nothing. */
 int version_visible(const struct store *store, int page, long snapshot);
 
-/* The writer calls it between commits. Takes all versions out of their chains that no snapshot sees, neither one that a
- * reader holds nor one that begins now, and gives their slots back. Returns how many. */
+/* The writer calls it between commits, and waits for no reader. Takes all versions out of their chains that no snapshot
+ * sees, neither one that a reader holds nor one that begins now, and gives their slots back. Returns how many. */
 int store_reclaim(struct store *store);
 
-/* `reader` begins. Returns the number of the last commit, which stands in store->snapshot[reader] from now on. What it
- * sees stays until the reader calls snapshot_give_back(). */
+/* `reader` begins. Returns the number of the last commit, which stands in store->snapshot[reader] from now on. It
+ * writes nothing else. What it sees stays until the reader calls snapshot_give_back(). */
 long snapshot_take(struct store *store, int reader);
 
 /* ------------------------------------------------------------------ given, in store.c */

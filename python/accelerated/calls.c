@@ -55,7 +55,7 @@ static PyObject *put(PyObject *self, PyObject *const *arguments, Py_ssize_t coun
 PyMethodDef calls_of_environment[] = {
         { "transaction", (PyCFunction)(void (*)(void))begin, METH_FASTCALL | METH_KEYWORDS,
           "transaction($self, flags=0)\n--\n\n"
-          "A transaction, for a `with` statement. flags: RDONLY, SNAPSHOT, NOSYNC, DURABLE (xbegin(3))." },
+          "A transaction, for a `with` statement. flags: RDONLY, SNAPSHOT_ISOLATION, NOSYNC, DURABLE (xbegin(3))." },
         { "get", (PyCFunction)(void (*)(void))get, METH_FASTCALL,
           "get($self, array, index, /)\n--\n\n"
           "One element of an array of array(), as array.item(index) gives it, without a page fault." },

@@ -14,9 +14,10 @@ enum { LEVELS_AT_FIRST = 8 };
 
 static struct levels *all;
 
-static const char not_begun[] = "flags: a transaction has RDONLY, SNAPSHOT, NOSYNC and DURABLE; DURABLE goes with "
-                                "RDONLY, in an environment with "
-                                "a log, and not inside a transaction without it";
+static const char not_begun[] =
+        "flags: a transaction has RDONLY, SNAPSHOT_ISOLATION, NOSYNC and DURABLE; DURABLE goes with "
+        "RDONLY, in an environment with "
+        "a log, and not inside a transaction without it";
 
 /* ---- a thread's ---- */
 

@@ -17,19 +17,19 @@ from ._library import version
 from .constants import Code, Flag
 from .environment import Environment
 from .errors import (
-    Busy,
     Conflict,
     Corrupt,
     Error,
     Forked,
     Format,
     Full,
+    Limit,
     NoTxn,
     NoView,
     Poisoned,
-    ReadOnly,
     SystemFailure,
     Unended,
+    Wrote,
 )
 from .figures import Backup, File, HeapStats, Root, Stats
 from .heap import Heap
@@ -46,14 +46,13 @@ VOLATILE = Flag.VOLATILE
 TRACK = Flag.TRACK
 STRICT = Flag.STRICT
 RDONLY = Flag.RDONLY
-SNAPSHOT = Flag.SNAPSHOT
+SNAPSHOT_ISOLATION = Flag.SNAPSHOT_ISOLATION
 DURABLE = Flag.DURABLE
 
 __version__ = version
 
 __all__ = [
     "Backup",
-    "Busy",
     "CREATE",
     "Code",
     "Conflict",
@@ -69,15 +68,15 @@ __all__ = [
     "Full",
     "Heap",
     "HeapStats",
+    "Limit",
     "NOSYNC",
     "NoTxn",
     "NoView",
     "Poisoned",
     "RDONLY",
     "Range",
-    "ReadOnly",
     "Root",
-    "SNAPSHOT",
+    "SNAPSHOT_ISOLATION",
     "STRICT",
     "Snapshot",
     "Stats",
@@ -90,6 +89,7 @@ __all__ = [
     "TreeSnapshot",
     "Unended",
     "VOLATILE",
+    "Wrote",
     "accelerated",
     "library_path",
     "version",

@@ -15,7 +15,13 @@ NAME_MAX = 47  # XAC_HEAP_NAME_MAX
 class Root(ctypes.Structure):
     """xac_heap_root."""
 
-    _fields_ = [("name", ctypes.c_char * (NAME_MAX + 1)), ("object", c_void_p), ("size", c_size_t), ("tag", c_uint64)]
+    _fields_ = [
+        ("name", ctypes.c_char * (NAME_MAX + 1)),
+        ("object", c_void_p),
+        ("size", c_size_t),
+        ("tag", c_uint64),
+        ("reserved", c_uint64 * 2),
+    ]
 
 
 class Stats(ctypes.Structure):

@@ -29,6 +29,7 @@ class Options(ctypes.Structure):
         ("page_bytes", c_uint32),
         ("max_participants", c_uint32),
         ("mode", c_uint32),
+        ("archive_flags", c_uint32),
         # Not offered: a thread of the library would call it, and wait for the interpreter's lock while a thread that
         # has the lock may wait for it.
         ("progress", c_void_p),
@@ -39,8 +40,7 @@ class Options(ctypes.Structure):
         # Not offered yet: a path, and what belongs to it.
         ("archive", c_void_p),
         ("archive_held_bytes", c_uint64),
-        ("archive_flags", c_uint64),
-        ("reserved", c_uint64 * 2),
+        ("reserved", c_uint64 * 3),
     ]
 
 

@@ -3,7 +3,7 @@
 
 import ctypes
 import os
-from ctypes import POINTER, c_char_p, c_int, c_size_t, c_uint64, c_void_p
+from ctypes import POINTER, c_char_p, c_int, c_size_t, c_uint32, c_uint64, c_void_p
 
 from . import _library
 
@@ -26,12 +26,13 @@ class Request(ctypes.Structure):
         ("max_bytes", c_uint64),
         ("sequence", c_uint64),
         ("base_sequence", c_uint64),
-        ("way", c_int),
+        ("way", c_uint32),
+        ("reserved", c_uint32 * 7),
     ]
 
 
 class Record(ctypes.Structure):
-    """bptree_record."""
+    """xac_tree_record."""
 
     _fields_ = [("key", c_void_p), ("key_len", c_size_t), ("value", c_void_p), ("value_len", c_size_t)]
 

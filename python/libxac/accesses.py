@@ -27,7 +27,7 @@ class Accesses:
     _open_handle: Any  # Environment's
 
     def transaction(self, flags: int = 0) -> Transaction:
-        """A transaction, for a `with` statement. flags: RDONLY, SNAPSHOT, NOSYNC, DURABLE (xbegin(3))."""
+        """A transaction, for a `with` statement. flags: RDONLY, SNAPSHOT_ISOLATION, NOSYNC, DURABLE (xbegin(3))."""
         return Transaction(self, flags)
 
     def get(self, array: npt.NDArray[Any], index: Union[int, Sequence[int]], /) -> Any:
@@ -50,7 +50,7 @@ class Accesses:
     def _announce(self, array, place, access):
         handle, address = self._open_handle(), _address_of(array, place)
         code = handle.call(_library.xac_advise, address, array.itemsize, access)
-        if code == Code.READONLY:
+        if code == Code.WROTE:
             handle.call(_library.xac_page_write, address)  # the transaction cannot commit any more, as after a store
         check(code, None, "array: no memory of a data file")
 

@@ -17,7 +17,7 @@ class Flag(IntFlag):
     UNCHANGED = 0x0040
     # transaction()
     RDONLY = 0x0100  # also Environment()
-    SNAPSHOT = 0x0200
+    SNAPSHOT_ISOLATION = 0x0200
     DURABLE = 0x0400
     NESTED = 0x1000
     # the package's own use
@@ -39,7 +39,7 @@ class Code(IntEnum):
     """What calls return besides -errno. Each is an exception of its own (libxac.errors)."""
 
     CONFLICT = -5001
-    READONLY = -5002
+    WROTE = -5002
     FULL = -5003
     POISONED = -5004
     CORRUPT = -5005
@@ -47,5 +47,5 @@ class Code(IntEnum):
     FORKED = -5007
     NOTXN = -5008
     NOVIEW = -5009
-    BUSY = -5010
+    LIMIT = -5010
     UNENDED = -5011

@@ -11,6 +11,7 @@ later. So a snapshot that is open stays so if a thread of Python's has not ended
 waited for. Those of pools, which libraries keep, sleep until they are given something to do.
 """
 
+import ctypes
 import errno
 import functools
 import itertools
@@ -29,12 +30,17 @@ _LOOKS_FOR_ENDS = 10  # of those of Python that were waiting for its lock
 _LOOK_SECONDS = 0.01
 _STAT_BYTES = 1024  # a line of /proc/PID/task/TID/stat
 
-_open = {}  # key: (function that closes, address, path, weak reference to the handle); the newest is the last
+# key: (function that closes, where the address is, path, weak reference to the handle); the newest is the last
+_open = {}
 _keys = itertools.count()
 
 
 class Handle(NotPickled):
-    """Something that the library has open: closed when nobody refers to it any more, or when the interpreter ends."""
+    """Something that the library has open: closed when nobody refers to it any more, or when the interpreter ends.
+
+    An interrupt may come between any two byte codes. So it is noted before it is opened, with the place where its address
+    will be.
+    """
 
     _open = _open
     _take = staticmethod(_open.pop)  # who gets an entry is to close it; one operation for the interpreter
@@ -43,28 +49,35 @@ class Handle(NotPickled):
     _is_end = staticmethod(sys.is_finalizing)
     _close_snapshot = _library.xac_snapshot_close
 
-    def __init__(self, address, close, path):
-        self.address = address  # None: it is closed
+    def __init__(self, close, path):
+        self.address = None  # it is not open, or closed
         self.path = path
+        self._place = ctypes.c_void_p()
         self._close, self._tell_of = close, tell_of
         close_before_os_exit()
         self.note()
 
+    def open(self, call, *arguments):
+        """The last argument of the function is where the address goes. Returns what the function did."""
+        code = call(*arguments, ctypes.byref(self._place))
+        self.address = self._place.value
+        return code
+
     def note(self):
         self._key = next(_keys)
-        _open[self._key] = (self._close, self.address, self.path, weakref.ref(self))
+        _open[self._key] = (self._close, self._place, self.path, weakref.ref(self))
 
     def is_ours_to_close(self):
         return self._take(self._key, None) is not None
 
     def __del__(self):
         entry = self._take(self._key, None)
-        if entry is None:
+        if entry is None or not self._place.value:
             return
         if self._is_end() and self._close is self._close_snapshot:
             self._open[self._key] = entry  # `_Last` looks whether a thread may read it
             return
-        code = self._close(self.address)
+        code = self._close(self._place.value)
         if code == self._busy:  # as long as a library on top of this one has something open there: at the end, then
             self._open[self._key] = entry
         else:
@@ -180,13 +193,13 @@ class _Last:
             self.tell(path, "stays open at the end: a thread is there that may read it; the next to open it goes on")
         while self.open:
             # Snapshots, and what other libraries have open, come before their environment.
-            close, address, path, handle = self.open.pop(self.newest(self.open))
-            if path in staying:
+            close, place, path, handle = self.open.pop(self.newest(self.open))
+            if path in staying or (place is not None and not place.value):
                 continue
             handle = handle()
-            if handle is not None and address is not None:
+            if handle is not None and place is not None:
                 handle.address = None
-            self.tell_of(path, self.way(close)(address))
+            self.tell_of(path, self.way(close)(place and place.value))
 
 
 os.register_at_fork(after_in_child=_Last())  # nobody else has it; of all callbacks these are given up last

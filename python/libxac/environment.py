@@ -27,7 +27,7 @@ from .heap import Heap
 from .parts import Parts
 from .snapshot import Snapshot
 from .table import Table, names_of_tables, open_table
-from .transaction import is_open_elsewhere, levels_from, undo, undo_what_was_left
+from .transaction import is_open_elsewhere, levels_from, task, undo, undo_what_was_left
 from .trees import Tree, names_of_trees
 
 _NOT_OPENED = (
@@ -128,14 +128,13 @@ class Environment(Accesses):
     """
 
     def __init__(self, path: Name, flags: int = 0, **options: int) -> None:
-        address = ctypes.c_void_p()
         name = name_of(path, "path")
         self.path = os.fsdecode(name)
         self._directory = os.path.abspath(self.path)  # the current directory may be another one later
         self._flags, self._options = flags_of(flags), options
-        code = _library.xac_open(name, self._flags, _options_of(options), ctypes.byref(address))
-        check(code, self.path, _NOT_OPENED)
-        self._handle = _Handle(address.value, _library.xac_close, self._directory)
+        handle = _Handle(_library.xac_close, self._directory)
+        check(handle.open(_library.xac_open, name, self._flags, _options_of(options)), self.path, _NOT_OPENED)
+        self._handle = handle
 
     def __reduce__(self):
         self._open_handle()
@@ -214,7 +213,15 @@ class Environment(Accesses):
     def _join(self, body, *args):
         """run(), but part of the transaction that is open, without a level of its own: a level takes page faults. For a
         body that has changed nothing that counts when it fails."""
+        self._join_no_other_task()
         return body(*args) if self.in_transaction() else self.run(body, *args)
+
+    def _join_no_other_task(self):
+        """Raises RuntimeError where the transaction that is open in this thread is another task's of asyncio, as the begin
+        of a level does."""
+        if task() is not None and self.in_transaction():
+            with self.transaction():
+                pass
 
     @overload
     def transactional(self, function: Function, *, flags: int = 0) -> Function: ...
@@ -301,7 +308,7 @@ class Environment(Accesses):
     def btree(
         self, file: Name, tree: Optional[Name] = None, create: bool = True, value_bytes: Optional[int] = None
     ) -> Tree:
-        """A B+-tree, which has its records in the order of their keys; bptree_open(3). A file holds any number of trees;
+        """A B+-tree, which has its records in the order of their keys; xac_tree_open(3). A file holds any number of trees;
         without a name it is that of the file. The tree is made if it is not there, unless create is false. value_bytes:
         keys have 8 bytes, and values so many (up to 256), which is faster. Needs libxactrees."""
         return Tree(self, "bptree", file, tree, create, value_bytes)
@@ -309,13 +316,13 @@ class Environment(Accesses):
     def cobtree(
         self, file: Name, tree: Optional[Name] = None, create: bool = True, value_bytes: Optional[int] = None
     ) -> Tree:
-        """A cache-oblivious B-tree, for much scanning; cobtree_open(3). Else as btree()."""
+        """A cache-oblivious B-tree, for much scanning; xac_tree_open(3). Else as btree()."""
         return Tree(self, "cobtree", file, tree, create, value_bytes)
 
     def hash(
         self, file: Name, tree: Optional[Name] = None, create: bool = True, value_bytes: Optional[int] = None
     ) -> Tree:
-        """A hash table, for looking up whole keys; ehash_open(3). It has no order, and no range(). Else as btree()."""
+        """A hash table, for looking up whole keys; xac_tree_open(3). It has no order, and no range(). Else as btree()."""
         return Tree(self, "ehash", file, tree, create, value_bytes)
 
     def trees(self, file: Name) -> List[str]:

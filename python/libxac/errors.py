@@ -33,10 +33,10 @@ class Conflict(Error):
     code = Code.CONFLICT
 
 
-class ReadOnly(Error):
+class Wrote(Error):
     """The transaction wrote although it was begun with RDONLY."""
 
-    code = Code.READONLY
+    code = Code.WROTE
 
 
 class Full(Error):
@@ -81,10 +81,10 @@ class NoView(Error):
     code = Code.NOVIEW
 
 
-class Busy(Error):
+class Limit(Error):
     """Too many threads, snapshots or files."""
 
-    code = Code.BUSY
+    code = Code.LIMIT
 
 
 class Unended(Error):

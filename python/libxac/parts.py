@@ -12,8 +12,8 @@ it lies in, whose close closes it, too; and to take an address and to close it i
 
 import ctypes
 import errno
-import functools
 import os
+import sys
 import threading
 import weakref
 
@@ -23,8 +23,33 @@ from .constants import Code, Flag
 from .ending import close_before_os_exit, note_opened, tell
 from .errors import error_of
 
-_process, _thread = os.getpid, threading.get_ident  # of the caller
+_process = os.getpid  # of the caller
 _NOT_OURS = 1  # to close
+
+
+class _Thread:
+    """A thread that has parts, until it ends: then it closes those that are open still. Numbers of threads are given
+    again; this is not."""
+
+    def __init__(self):
+        self.openings = []
+        self._is_end = sys.is_finalizing  # `_Last` closes those of the thread that ends the interpreter
+
+    def __del__(self):
+        if self._is_end():
+            return
+        while self.openings:
+            for opening in self.openings[-1:]:
+                opening.at_end(None)
+                opening.leave()
+
+
+class _Here(threading.local):
+    def __init__(self):
+        self.thread = _Thread()
+
+
+_here = _Here()
 
 
 def lost(env):
@@ -41,8 +66,9 @@ class _Opening:
         self.addresses = [ctypes.c_void_p()]  # empty: it is closed
         self.inside = []  # the newest is the last
         self.code = 0  # what the function returned
-        self._close, self._map, self._busy, self._forget = close, map, -errno.EBUSY, _forget
+        self._close, self._map, self._busy = close, map, -errno.EBUSY
         self._process, self._own_process = os.getpid(), os.getpid
+        self.lists, self.forget = (), None  # those that it is in, and what ends the note of it
 
     def open(self, call, *arguments):
         """The last argument of the function is where the address goes."""
@@ -57,7 +83,7 @@ class _Opening:
         while self.inside:  # which other threads may make shorter
             for opening in self.inside[-1:]:
                 opening.close()
-                self._forget(self.inside, opening)
+                opening.leave()
         addresses, codes = self.addresses, []
         if not addresses or not addresses[0]:
             return 0
@@ -66,6 +92,17 @@ class _Opening:
         if codes[0] == self._busy:
             addresses.append(address)
         return codes[0] or 0
+
+    def leave(self, is_no_more=ValueError):
+        """It is closed: nobody has to close it."""
+        lists, self.lists = self.lists, ()
+        for openings in lists:
+            try:
+                openings.remove(self)
+            except is_no_more:  # somebody else was first
+                pass
+        if self.forget is not None:
+            self.forget()
 
     def __call__(self, address=None):
         return self.close() if self.is_ours() else _NOT_OURS
@@ -77,10 +114,12 @@ class _OpeningOfThread(_Opening):
     def __init__(self, close, env):
         super().__init__(close)
         self._abort, self._tell, self._env, self._path = _library.xabort, tell, env.address, env.path
-        self._thread, self._own_thread = threading.get_ident(), threading.get_ident
+        self._number, self._own_number = threading.get_ident(), threading.get_ident
+        self._thread, self._is_end = weakref.ref(_here.thread), sys.is_finalizing
 
     def is_ours(self):
-        return self._own_thread() == self._thread and self._own_process() == self._process
+        is_own_number = self._own_number() == self._number and self._own_process() == self._process
+        return is_own_number and (self._thread() is not None or self._is_end())
 
     def at_end(self, address):
         """As the close of an environment does, it undoes the transaction that is open still."""
@@ -117,15 +156,6 @@ class _LockedOpening(_Opening):
         return self(address, False)
 
 
-def _forget(openings, opening, also=None):
-    try:
-        openings.remove(opening)
-    except ValueError:
-        pass  # somebody else was first
-    if also is not None:
-        also()
-
-
 class _Part(NotPickled):
     """Lies in `owner`: another part, or the handle of an environment or a snapshot. call(*arguments, address) opens it;
     `code` is what that returned."""
@@ -134,15 +164,16 @@ class _Part(NotPickled):
     is_cursor = False
     opening = None
 
-    def __init__(self, opening, owner, call, *arguments):
+    def __init__(self, opening, owner, lists, call, *arguments):
         self.owner, self.process = owner, os.getpid()
         close_before_os_exit()
         if isinstance(owner, _Part):
-            openings = owner.opening.inside
-            openings.append(opening)
-            self._forget = functools.partial(_forget, openings, opening)
+            lists = (owner.opening.inside,)
         else:
-            self._forget = note_opened(opening, owner.path, self)
+            opening.forget = note_opened(opening, owner.path, self)
+        opening.lists = lists
+        for openings in lists:
+            openings.append(opening)
         self.opening = opening
         self._address = opening.open(call, *arguments)
         self.code = opening.code
@@ -155,27 +186,23 @@ class _Part(NotPickled):
     def close(self):
         code = self.opening()
         if code != _NOT_OURS and code != -errno.EBUSY:
-            self._forget()
+            self.opening.leave()
 
     def __del__(self, not_ours=_NOT_OURS, busy=-errno.EBUSY):
         if self.opening is not None:
             code = self.opening()
             if code != not_ours and code != busy:
-                self._forget()
+                self.opening.leave()
 
 
 class Part(_Part):
     """In an environment, of a thread."""
 
     def __init__(self, env, owner, close, call, *arguments):
-        self.env, self.thread = env, threading.get_ident()
-        opening = _OpeningOfThread(close, env)
-        if owner is env:
-            env.parts.openings.append(opening)
+        self.env, self.thread = env, weakref.ref(_here.thread)
         env.parts.note_task()
-        super().__init__(opening, owner, call, *arguments)
-        if owner is env:
-            self._forget = functools.partial(_forget, env.parts.openings, opening, self._forget)
+        lists = env.parts.openings, _here.thread.openings
+        super().__init__(_OpeningOfThread(close, env), owner, lists, call, *arguments)
         env.parts.note(self)
 
     def call(self, function, *arguments):
@@ -191,7 +218,7 @@ class Part(_Part):
         """For a call by the thread that opened it, who has the lease."""
         if self.process != _process():
             raise error_of(Code.FORKED)
-        if self.thread != _thread():
+        if self.thread() is not _here.thread:
             raise RuntimeError("it belongs to the thread that opened it")
         if self.env.address is None:
             self.env.refuse()
@@ -216,14 +243,14 @@ class Parts:
         self._known.add(part)
 
     def of_this_thread(self):
-        own = threading.get_ident(), os.getpid()
+        thread, process = _here.thread, os.getpid()
         parts = [reference() for reference in list(self._known.data)]
-        return [part for part in parts if part is not None and (part.thread, part.process) == own]
+        return [part for part in parts if part is not None and part.thread() is thread and part.process == process]
 
     def close_those_of_this_thread(self):
         for opening in self.openings[::-1]:
             if opening() in (0, _NOT_OURS) and not opening.addresses:
-                _forget(self.openings, opening)
+                opening.leave()
 
     def is_a_thread_ending(self):
         """One that Python has joined may still be about to give up what it had."""
@@ -236,7 +263,7 @@ class SnapshotPart(_Part):
 
     def __init__(self, owner, lock, close, call, *arguments):
         self.lock = lock
-        super().__init__(_LockedOpening(close, lock), owner, call, *arguments)
+        super().__init__(_LockedOpening(close, lock), owner, (), call, *arguments)
 
     def call(self, function, *arguments):
         """Of what is open, function(address, ...)."""

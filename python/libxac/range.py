@@ -34,16 +34,17 @@ class _Received(NotPickled):
     """The library's range. It is freed when the last array on it, and the Range, are gone."""
 
     def __init__(self, calls):
-        address = ctypes.c_void_p()
-        check(calls.xac_range_open(ctypes.byref(address)))
-        self.address = address.value
         self.calls = calls  # the module _send_library
         self.close = calls.xac_range_close  # still there while the interpreter takes its modules down
         self.lent = lambda: None  # a weak reference to the memory that arrays are on
+        self.place = ctypes.c_void_p()  # where the address is, also if an interrupt comes before the next line
+        check(calls.xac_range_open(ctypes.byref(self.place)))
+        self.address = self.place.value
 
     def __del__(self):
-        if hasattr(self, "close"):
-            self.close(self.address)
+        place = getattr(self, "place", None)
+        if place is not None and place.value:
+            self.close(place.value)
 
     def take(self, buffer, byte_len):
         """1: the response is complete; 0; or an error."""

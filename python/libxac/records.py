@@ -71,7 +71,7 @@ class Records(NotPickled, Mapping[bytes, bytes]):
         """None: there is no such record."""
         value, byte_len = _Buffer(), ctypes.c_size_t()
         while True:
-            code = self._call(self._kind.get, key, len(key), value, len(value), byte_len)
+            code = self._call(self._library.xac_tree_get, key, len(key), value, len(value), byte_len)
             if code != -errno.ERANGE:
                 return None if code else _string_at(value, byte_len.value)
             value = ctypes.create_string_buffer(byte_len.value)
@@ -89,15 +89,15 @@ class Records(NotPickled, Mapping[bytes, bytes]):
 
     def __contains__(self, key: object) -> bool:
         key = self._bytes_of_key(key)
-        return self._call(self._kind.get, key, len(key), None, 0, None) != -errno.ENOENT
+        return self._call(self._library.xac_tree_get, key, len(key), None, 0, None) != -errno.ENOENT
 
     # ---- all of them ----
 
     def __len__(self) -> int:
         """Takes as long as reading it."""
         figures = (ctypes.c_uint64 * self._library.STATS_FIELDS)()
-        self._call(self._kind.stat, ctypes.byref(figures))
-        return figures[0]
+        self._call(self._library.xac_tree_stat, ctypes.byref(figures))
+        return figures[self._library.RECORDS]
 
     def __bool__(self) -> bool:
         """Has it any record?"""
@@ -130,8 +130,8 @@ class Records(NotPickled, Mapping[bytes, bytes]):
             return
         undo_what_was_left()
         cursor, record = self._cursor(), self._library.Record()
-        kind = self._kind
-        step = kind.cursor_previous if reverse else kind.cursor_next
+        library = self._library
+        step = library.xac_tree_cursor_previous if reverse else library.xac_tree_cursor_next
         found = self._seek(cursor, record, stop if reverse else start, reverse, with_values)
         try:
             while found is not None:
@@ -148,14 +148,15 @@ class Records(NotPickled, Mapping[bytes, bytes]):
 
     def _seek(self, cursor, record, key, reverse, with_value):
         """The first record, or the last one; of those from the key on, or before it."""
-        kind = self._kind
+        library = self._library
         if key is None:
-            return self._move(cursor, record, with_value, kind.cursor_last if reverse else kind.cursor_first)
+            to_end = library.xac_tree_cursor_last if reverse else library.xac_tree_cursor_first
+            return self._move(cursor, record, with_value, to_end)
         how = self._library.LE if reverse else self._library.GE
-        found = self._move(cursor, record, with_value, kind.cursor_seek, key, len(key), how)
+        found = self._move(cursor, record, with_value, library.xac_tree_cursor_seek, key, len(key), how)
         if found is None or not reverse or found[0] != key:
             return found
-        return self._move(cursor, record, with_value, kind.cursor_previous)
+        return self._move(cursor, record, with_value, library.xac_tree_cursor_previous)
 
     def _move(self, cursor, record, with_value, function, *arguments):
         """(key, value) of the record that the cursor stands on then. The value is None if it is not at hand; instead of
@@ -168,7 +169,7 @@ class Records(NotPickled, Mapping[bytes, bytes]):
         return found
 
     def _moved(self, cursor, record, with_value, function, arguments):
-        code = function(cursor, *arguments) or self._kind.cursor_record(cursor, record)
+        code = function(cursor, *arguments) or self._library.xac_tree_cursor_record(cursor, record)
         if code:
             return code
         key = _string_at(record.key, record.key_len)

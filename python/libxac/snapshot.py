@@ -24,15 +24,15 @@ class _Handle(Handle):
 
     _instead = "pickle the Environment, and the sequence of the Snapshot: env.snapshot(at=sequence)"
 
-    def __init__(self, address, env, path):
-        super().__init__(address, _library.xac_snapshot_close, path)
+    def __init__(self, env, path):
+        super().__init__(_library.xac_snapshot_close, path)
         self.env = env  # the address of the library's environment, which stays open until this is closed
 
 
 def _open(env, path, call, *arguments):
-    address = ctypes.c_void_p()
-    check(call(*arguments, ctypes.byref(address)), None, "durable: nothing is, without a log (VOLATILE)")
-    return _Handle(address.value, env, path)
+    handle = _Handle(env, path)
+    check(handle.open(call, *arguments), None, "durable: nothing is, without a log (VOLATILE)")
+    return handle
 
 
 class Snapshot(NotPickled):

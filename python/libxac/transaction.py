@@ -44,15 +44,15 @@ class _Levels(list):
 _thread = threading.local()  # .levels
 
 _NOT_BEGUN = (
-    "flags: a transaction has RDONLY, SNAPSHOT, NOSYNC and DURABLE; DURABLE goes with RDONLY, in an environment with a "
-    "log, and not inside a transaction without it"
+    "flags: a transaction has RDONLY, SNAPSHOT_ISOLATION, NOSYNC and DURABLE; DURABLE goes with RDONLY, in an environment "
+    "with a log, and not inside a transaction without it"
 )
 _modules = sys.modules
 
 
-def _task():
+def task():
     """A weak reference to that of asyncio which runs in this thread, or None. They are equal if it is the same one."""
-    asyncio = _modules["asyncio"]
+    asyncio = _modules.get("asyncio")
     running_loop = getattr(asyncio, "_get_running_loop", None)
     task = asyncio.current_task() if running_loop is not None and running_loop() is not None else None
     return task if task is None else weakref.ref(task)
@@ -69,7 +69,7 @@ class _Level(NotPickled):
     def __init__(self, handle, by_hand):
         self.handle = handle  # of the environment, which stays open until the end
         self.thread_id = threading.get_ident()
-        self.task = _task() if "asyncio" in _modules else None  # None: it may be around a whole loop of tasks
+        self.task = task()  # None: it may be around a whole loop of tasks
         self.statement = None  # a weak reference to what its `with` statement ends with
         self.by_hand = by_hand  # the level that ends if this one does not begin: who calls __exit__() himself gets this
         self.begun = []  # what xbegin() returned

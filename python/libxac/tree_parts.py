@@ -2,7 +2,6 @@
 """What is open of trees: the arena of a data file, trees in it, and cursors on them; in an environment, by a thread, or
 in a snapshot."""
 
-import ctypes
 import errno
 import os
 import threading
@@ -36,7 +35,7 @@ class Arena(Part):
 
         self.file, self.library = file, library
         super().__init__(
-            env, env, library.page_arena_close, env.call, library.page_arena_open_env, file, library.DECLARED
+            env, env, library.xac_arena_close, env.call, library.xac_arena_open_env, file, library.DECLARED
         )
         if self.code == -errno.ECANCELED:
             raise lost(env)
@@ -55,9 +54,9 @@ class OpenedTree(Part):
     """A tree, or a hash table."""
 
     def __init__(self, arena, kind, name, flags, options):
-        self.kind, self.name = kind, name
-        options_address = options and ctypes.byref(options)
-        super().__init__(arena.env, arena, kind.close, arena.call, kind.open, name, flags, options_address)
+        self.kind, self.name, self.library = kind, name, arena.library
+        close, open_kind = self.library.xac_tree_close, self.library.opener(kind)
+        super().__init__(arena.env, arena, close, arena.call, open_kind, name, flags, options)
         if self.code == -errno.ECANCELED:
             raise lost(arena.env)
         _check_tree(self.code, arena.file, name, options)
@@ -82,7 +81,8 @@ class Cursor(Part):
     is_cursor = True
 
     def __init__(self, tree):
-        super().__init__(tree.env, tree, tree.kind.cursor_close, tree.call, tree.kind.cursor_open)
+        library = tree.library
+        super().__init__(tree.env, tree, library.xac_tree_cursor_close, tree.call, library.xac_tree_cursor_open)
         check(self.code)
 
 
@@ -95,9 +95,9 @@ class SnapshotArena(SnapshotPart):
     def __init__(self, snapshot, file):
         from . import _trees_library as library
 
-        self.file = file
-        lock, open_arena = threading.RLock(), library.page_arena_open_snapshot
-        super().__init__(snapshot, lock, library.page_arena_close, open_arena, snapshot.address, file)
+        self.file, self.library = file, library
+        lock, open_arena = threading.RLock(), library.xac_arena_open_snapshot
+        super().__init__(snapshot, lock, library.xac_arena_close, open_arena, snapshot.address, file)
         _check_arena(self.code, file)
 
 
@@ -105,8 +105,9 @@ class SnapshotTree(SnapshotPart):
     """A tree, or a hash table."""
 
     def __init__(self, arena, kind, name):
-        self.kind = kind
-        super().__init__(arena, arena.lock, kind.close, arena.call, kind.open, name, 0, None)
+        self.library = arena.library
+        close, open_kind = self.library.xac_tree_close, self.library.opener(kind)
+        super().__init__(arena, arena.lock, close, arena.call, open_kind, name, 0, None)
         _check_tree(self.code, arena.file, name, None)
 
 
@@ -116,5 +117,6 @@ class SnapshotCursor(SnapshotPart):
     is_cursor = True
 
     def __init__(self, tree):
-        super().__init__(tree, tree.lock, tree.kind.cursor_close, tree.call, tree.kind.cursor_open)
+        library = tree.library
+        super().__init__(tree, tree.lock, library.xac_tree_cursor_close, tree.call, library.xac_tree_cursor_open)
         check(self.code)

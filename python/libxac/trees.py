@@ -112,7 +112,8 @@ class Tree(Records, MutableMapping[bytes, bytes]):
 
     def _put(self, key, value, flags):
         key, value = self._bytes_of_key(key), _bytes_of_value(value)
-        return self._call(self._kind.put, key, len(key), value, len(value), flags)
+        self._env._join_no_other_task()
+        return self._call(self._library.xac_tree_put, key, len(key), value, len(value), flags)
 
     def __setitem__(self, key: Key, value: Value) -> None:
         self._put(key, value, 0)
@@ -128,7 +129,8 @@ class Tree(Records, MutableMapping[bytes, bytes]):
     def discard(self, key: Key) -> bool:
         """Deletes the record, if there is one. Says whether there was."""
         key = self._bytes_of_key(key)
-        return self._call(self._kind.delete, key, len(key)) == 0
+        self._env._join_no_other_task()
+        return self._call(self._library.xac_tree_delete, key, len(key)) == 0
 
     # ---- beside writers ----
 
@@ -193,17 +195,17 @@ class Tree(Records, MutableMapping[bytes, bytes]):
 
     def _delete_all(self):
         cursor = self._cursor()
-        code = self._checked(cursor.call(self._kind.cursor_first), cursor)
+        code = self._checked(cursor.call(self._library.xac_tree_cursor_first), cursor)
         while not code:
-            self._checked(cursor.call(self._kind.cursor_delete), cursor)
-            code = self._checked(cursor.call(self._kind.cursor_next), cursor)
+            self._checked(cursor.call(self._library.xac_tree_cursor_delete), cursor)
+            code = self._checked(cursor.call(self._library.xac_tree_cursor_next), cursor)
         cursor.close()
 
     def drop(self) -> None:
         """The tree is gone, with all records. Its pages are used again in the file."""
         undo_what_was_left()
         tree = self._opened()
-        if self._checked(tree.owner.call(self._library.bptree_drop, self._tree), tree):
+        if self._checked(tree.owner.call(self._library.xac_tree_drop, self._tree), tree):
             raise error_of(-errno.ENOENT, os.fsdecode(self._file), f"tree: {os.fsdecode(self._tree)!r} was dropped")
 
 
@@ -267,7 +269,7 @@ def names_of_trees(env, file):
     env._byte_len_of(file)  # an error: an arena would be made
     arena = Arena.of(handle, file)
     visit = arena.library.Visit(lambda _, name: names.append(name) or 0)
-    code = arena.call(arena.library.bptree_names, visit, None)
+    code = arena.call(arena.library.xac_tree_names, visit, None)
     if code == -errno.ECANCELED:
         raise lost(arena.env)
     check(code, os.fsdecode(arena.file))

@@ -61,7 +61,7 @@ def test_in_environments_of_all_kinds(path, kind):
             lambda: env.heap("heap").allocate(8),
         ]
         for call in refused:
-            with pytest.raises((libxac.ReadOnly, OSError), match="read-only|RDONLY"):
+            with pytest.raises((libxac.Wrote, OSError), match="read-only|RDONLY"):
                 call()
         check_filled(env)
 

@@ -174,9 +174,9 @@ def test_what_is_refused(env):
 
 def test_put_in_a_transaction_that_only_reads(env):
     array = env.array("a", "i8", 16)
-    with pytest.raises(libxac.ReadOnly):
+    with pytest.raises(libxac.Wrote):
         with env.transaction(libxac.RDONLY):
-            with pytest.raises(libxac.ReadOnly):
+            with pytest.raises(libxac.Wrote):
                 env.put(array, 3, 1)
     with env.transaction(libxac.RDONLY):
         assert env.get(array, 3) == 0

@@ -33,7 +33,7 @@ def test_what_is_only_read_does_not_change(path):
         prices = env.array("prices", "f8", 1000)
         with env.transaction():
             assert prices.sum() == 499500
-        with pytest.raises(libxac.ReadOnly):
+        with pytest.raises(libxac.Wrote):
             with env.transaction():
                 prices[7] = 8
         with pytest.raises(OSError) as raised:

@@ -66,7 +66,7 @@ def test_damaged_manifest(tmp_path):
 
 def test_store_in_a_read_only_transaction(env):
     counts = env.array("counts", "i8", 4)
-    with pytest.raises(libxac.ReadOnly):
+    with pytest.raises(libxac.Wrote):
         with env.transaction(libxac.RDONLY):
             counts[0] = 1
     with env.transaction():

@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+import libxac
 from leeway import leeway
 
 
@@ -18,6 +19,46 @@ def test_interrupts_at_random_moments(program, path, seed, kind):
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) >= 50
     assert "libxac: " not in done.stderr if kind == "parts" else not done.stderr
+
+
+@pytest.fixture
+def interrupt_after(monkeypatch):
+    def after(name):
+        function = getattr(libxac._library, name)
+
+        def interrupted(*arguments):
+            assert function(*arguments) == 0
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(libxac._library, name, interrupted)
+
+    yield after
+    monkeypatch.undo()
+
+
+def test_interrupt_behind_an_open(path, interrupt_after, monkeypatch):
+    interrupt_after("xac_open")
+    with pytest.raises(KeyboardInterrupt):
+        libxac.Environment(path, libxac.CREATE | libxac.VOLATILE)
+    monkeypatch.undo()
+    libxac.Environment(path, libxac.CREATE).close()  # without VOLATILE, as nobody has it open
+
+
+@pytest.mark.parametrize("name", ["xac_snapshot_open", "xac_snapshot_open_at", "xac_snapshot_refresh"])
+def test_interrupt_behind_the_open_of_a_snapshot(env, name, interrupt_after, monkeypatch):
+    with env.snapshot() as snapshot:
+        opened = set(libxac.ending._open)
+        participants = env.stat().participants
+        interrupt_after(name)
+        with pytest.raises(KeyboardInterrupt):
+            if name == "xac_snapshot_open":
+                env.snapshot()
+            elif name == "xac_snapshot_open_at":
+                env.snapshot(at=snapshot.sequence)
+            else:
+                snapshot.refresh()
+        monkeypatch.undo()
+        assert env.stat().participants == participants and set(libxac.ending._open) == opened
 
 
 def test_endless_retries_can_be_interrupted(path):

@@ -99,16 +99,19 @@ def test_ways_are_those_of_the_header():
     "name, file, structure",
     [
         ("xac_send_request", "send.h", _send_library.Request),
-        ("bptree_record", "bptree.h", _send_library.Record),
-        ("bptree_record", "bptree.h", _trees_library.Record),
+        ("xac_tree_record", "tree.h", _send_library.Record),
+        ("xac_tree_record", "tree.h", _trees_library.Record),
     ],
 )
 def test_structures_of_sending_are_those_of_the_header(name, file, structure):
-    """Each field takes 8 bytes, but for the last one of a request, an enum."""
     body = re.search(r"typedef struct %s \{(.*?)\} %s;" % (name, name), header(file), re.S).group(1)
-    fields = [field for line in body.split(";") for field in re.findall(r"(\w+)(?=,|$)", line.strip())]
-    assert fields == [field for field, _ in structure._fields_]
-    assert ctypes.sizeof(structure) == 8 * len(fields)
+    fields = [
+        (field, int(length or 1) * (4 if "uint32_t" in line else 8))
+        for line in body.split(";")
+        for field, length in re.findall(r"(\w+)(?:\[(\d+)\])?(?=,|$)", line.strip())
+    ]
+    assert fields == [(field, ctypes.sizeof(kind)) for field, kind in structure._fields_]
+    assert ctypes.sizeof(structure) == sum(size for _, size in fields)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +120,7 @@ def test_structures_of_sending_are_those_of_the_header(name, file, structure):
         ("xac.h", {**_library._PROTOTYPES, **_library._PROTOTYPES_WITH_ERRNO}),
         ("send.h", _send_library._PROTOTYPES),
         ("heap.h", {**_heap_library._PROTOTYPES, **_heap_library._PROTOTYPES_WITH_ERRNO}),
-        ("page_arena.h bptree.h cobtree.h ehash.h", _trees_library._PROTOTYPES),
+        ("arena.h tree.h", _trees_library._PROTOTYPES),
     ],
 )
 def test_prototypes_are_of_functions_in_the_header(file, prototypes):
@@ -135,18 +138,19 @@ def test_structures_of_trees_and_heaps_are_those_of_the_header():
     root = re.search(r"typedef struct xac_heap_root \{(.*?)\} xac_heap_root;", header("heap.h"), re.S).group(1)
     assert re.findall(r"(\w+)(?:\[.*\])?;", root) == [name for name, _ in _heap_library.Root._fields_]
     assert f"XAC_HEAP_NAME_MAX = {_heap_library.NAME_MAX} " in header("heap.h")
-    options = re.search(r"typedef struct bptree_options \{(.*?)\} bptree_options;", header("bptree.h"), re.S).group(1)
-    assert re.findall(r"(\w+);", options) == [name for name, _ in _trees_library.Options._fields_]
-    for file in ("bptree.h", "cobtree.h", "ehash.h"):
-        kind = file[:-2]
-        stats = re.search(r"typedef struct %s_stats \{(.*?)\} %s_stats;" % (kind, kind), header(file), re.S).group(1)
-        figures = re.findall(r"\w+(?=[,;])", re.sub(r"/\*.*?\*/", "", stats, flags=re.S))
-        assert figures[0] == "records" and len(figures) <= _trees_library.STATS_FIELDS
-        for name in ("CREATE", "NOOVERWRITE"):
-            value = re.search(r"BPTREE_%s = (\d+)" % name, header("bptree.h")).group(1)
-            assert int(value) == getattr(_trees_library, name) and f"BPTREE_{name}" in header(file)
-    assert "BPTREE_GE, " in header("bptree.h") and _trees_library.GE == 0 and _trees_library.LE == 1
-    assert f"PAGE_ARENA_DECLARED = {_trees_library.DECLARED} " in header("page_arena.h")
+    options = re.search(r"typedef struct xac_tree_options \{(.*?)\} xac_tree_options;", header("tree.h"), re.S).group(1)
+    assert re.findall(r"(\w+)(?:\[.*\])?;", options) == [name for name, _ in _trees_library.Options._fields_]
+    stats = re.search(r"typedef struct xac_tree_stats \{(.*?)\} xac_tree_stats;", header("tree.h"), re.S).group(1)
+    figures = re.findall(r"\w+(?:\[\d+\])?(?=[,;])", re.sub(r"/\*.*?\*/", "", stats, flags=re.S))
+    assert figures[:3] == ["kind", "shortcut_is_used", "records"] and _trees_library.RECORDS == 1
+    assert figures[-1] == "reserved[4]" and len(figures) - 2 + 4 == _trees_library.STATS_FIELDS
+    for name in ("CREATE", "NOOVERWRITE"):
+        value = re.search(r"XAC_TREE_%s = (\d+)" % name, header("tree.h")).group(1)
+        assert int(value) == getattr(_trees_library, name)
+    kinds = "XAC_TREE_BPLUS = 1, XAC_TREE_COBTREE, XAC_TREE_HASH"
+    assert kinds in header("tree.h") and [kind.number for kind in _trees_library.KINDS.values()] == [1, 2, 3]
+    assert "XAC_TREE_GE, " in header("tree.h") and _trees_library.GE == 0 and _trees_library.LE == 1
+    assert f"XAC_ARENA_DECLARED = {_trees_library.DECLARED} " in header("arena.h")
 
 
 ACCELERATED = TREE / "python" / "accelerated" / "library.h"

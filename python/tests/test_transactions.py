@@ -228,7 +228,7 @@ def test_write_skew_only_under_snapshot_isolation(env, counts):
             add_elsewhere(env, 0)
             counts[1024] += 1  # another page
 
-    attempt(libxac.SNAPSHOT)
+    attempt(libxac.SNAPSHOT_ISOLATION)
     with pytest.raises(libxac.Conflict):
         attempt(0)
 

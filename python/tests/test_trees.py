@@ -349,7 +349,7 @@ def test_too_large_for_the_pool(path):
 
 def test_in_a_transaction_that_only_reads(env, tree):
     tree[b"a"] = b"1"
-    with pytest.raises(libxac.ReadOnly):
+    with pytest.raises(libxac.Wrote):
         with env.transaction(libxac.RDONLY):
             assert tree[b"a"] == b"1"
             tree[b"a"] = b"2"
@@ -441,6 +441,27 @@ def test_what_is_not_used_any_more_is_closed(path):
     assert set(libxac.ending._open) <= before
     with libxac.Environment(path, libxac.RDONLY) as env:
         assert env.stat().commits == 0
+
+
+def test_the_number_of_a_thread_is_given_again(env):
+    """What an ended thread has opened is closed, though somebody holds it still, and is nobody else's."""
+    before, numbers, left = set(libxac.ending._open), [], []
+
+    def use():
+        numbers.append(threading.get_ident())
+        assert env._handle.parts.of_this_thread() == []
+        tree = env.btree("trees")
+        tree[b"a"] = b"%d" % len(numbers)
+        left.extend([tree, iter(tree.items()), env._handle.parts.of_this_thread()])
+        next(left[-2])
+
+    for _ in range(20):
+        thread = threading.Thread(target=use)
+        thread.start()
+        thread.join()
+        assert set(libxac.ending._open) <= before
+    assert len(set(numbers)) < len(numbers), "no number was given again"
+    assert env._handle.parts.openings == [] and env.btree("trees")[b"a"] == b"20"
 
 
 def test_two_environments_of_one_directory(env):

@@ -129,6 +129,37 @@ def test_tasks_that_take_turns(env, counts):
     assert look(env, counts) == [1, 2]
 
 
+def test_single_calls_join_no_other_task(env):
+    tree = env.btree("trees")
+    table = env.table("rows", {"x": "i8"})
+    tree[b"a"] = b"1"
+
+    async def stay(may_end):
+        with env.transaction():
+            tree[b"a"] = b"2"
+            table.append([(1,)])
+            await may_end.wait()
+
+    async def main():
+        may_end = asyncio.Event()
+        other = asyncio.create_task(stay(may_end))
+        await asyncio.sleep(0)
+        for call in (
+            lambda: tree.update(a=b"3"),
+            lambda: tree.__setitem__(b"a", b"3"),
+            lambda: tree.__delitem__(b"a"),
+            lambda: tree.pop(b"a"),
+            lambda: table.append([(2,)]),
+        ):
+            with pytest.raises(RuntimeError, match="another task"):
+                call()
+        may_end.set()
+        await other
+        assert tree[b"a"] == b"2" and table["x"].tolist() == [1]
+
+    asyncio.run(main())
+
+
 def test_tasks_inside_of_a_transaction(env, counts):
     """The loop is inside of it as a whole."""
 
@@ -192,7 +223,7 @@ def test_functions_whose_code_runs_later(env, counts, function):
     with pytest.raises(TypeError, match="runs after the transaction"):
         env.transactional(function)
     with pytest.raises(TypeError, match="runs after the transaction"):
-        env.transactional(flags=libxac.SNAPSHOT)(function)
+        env.transactional(flags=libxac.SNAPSHOT_ISOLATION)(function)
     with pytest.raises(TypeError, match="runs after the transaction"):
         env.run(function, counts)
 

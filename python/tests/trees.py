@@ -15,23 +15,30 @@ from libxac.errors import check
 
 from conftest import BUILD
 
-DECLARED = 2  # PAGE_ARENA_DECLARED
-CREATE = 1  # BPTREE_CREATE
+DECLARED = 2  # XAC_ARENA_DECLARED
+CREATE = 1  # XAC_TREE_CREATE
 
 
 class Options(ctypes.Structure):
-    """bptree_options."""
+    """xac_tree_options."""
 
-    _fields_ = [("key_bytes", c_uint32), ("value_bytes", c_uint32), ("compare", c_void_p), ("compare_arg", c_void_p)]
+    _fields_ = [
+        ("key_bytes", c_uint32),
+        ("value_bytes", c_uint32),
+        ("compare", c_void_p),
+        ("compare_arg", c_void_p),
+        ("kind", c_uint32),
+        ("reserved", c_uint32 * 5),
+    ]
 
 
 _PROTOTYPES = {
-    "page_arena_open_env": (c_int, c_void_p, c_char_p, c_int, POINTER(c_void_p)),
-    "page_arena_close": (c_int, c_void_p),
-    "bptree_open": (c_int, c_void_p, c_char_p, c_int, POINTER(Options), POINTER(c_void_p)),
-    "bptree_close": (None, c_void_p),
-    "bptree_put": (c_int, c_void_p, c_char_p, c_size_t, c_char_p, c_size_t, c_int),
-    "bptree_delete": (c_int, c_void_p, c_char_p, c_size_t),
+    "xac_arena_open_env": (c_int, c_void_p, c_char_p, c_int, POINTER(c_void_p)),
+    "xac_arena_close": (c_int, c_void_p),
+    "xac_tree_open": (c_int, c_void_p, c_char_p, c_int, POINTER(Options), POINTER(c_void_p)),
+    "xac_tree_close": (None, c_void_p),
+    "xac_tree_put": (c_int, c_void_p, c_char_p, c_size_t, c_char_p, c_size_t, c_int),
+    "xac_tree_delete": (c_int, c_void_p, c_char_p, c_size_t),
 }
 
 
@@ -46,9 +53,9 @@ class Tree:
         self._env = env
         self._arena, self._tree = c_void_p(), c_void_p()
         options = Options() if value_bytes is None else Options(8, value_bytes)
-        self._check("page_arena_open_env", env._handle.address, file.encode(), DECLARED, ctypes.byref(self._arena))
+        self._check("xac_arena_open_env", env._handle.address, file.encode(), DECLARED, ctypes.byref(self._arena))
         self._check(
-            "bptree_open", self._arena, name.encode(), CREATE, ctypes.byref(options), ctypes.byref(self._tree)
+            "xac_tree_open", self._arena, name.encode(), CREATE, ctypes.byref(options), ctypes.byref(self._tree)
         )
 
     def _check(self, name, *arguments):
@@ -59,13 +66,13 @@ class Tree:
         with self._env.transaction():
             for key, value in records.items():
                 if value is None:
-                    self._check("bptree_delete", self._tree, key, len(key))
+                    self._check("xac_tree_delete", self._tree, key, len(key))
                 else:
-                    self._check("bptree_put", self._tree, key, len(key), value, len(value), 0)
+                    self._check("xac_tree_put", self._tree, key, len(key), value, len(value), 0)
 
     def close(self):
-        self._calls["bptree_close"](self._tree)
-        self._check("page_arena_close", self._arena)
+        self._calls["xac_tree_close"](self._tree)
+        self._check("xac_arena_close", self._arena)
 
 
 class Server:

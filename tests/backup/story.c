@@ -77,7 +77,7 @@ static void desk_open(struct desk *desk, const char *directory, int flags)
                                       .keys = KEYS,
                                       .period = PERIOD,
                                       .large_permille = LARGE_PERMILLE };
-        check_ok(deeds_open(&desk->trees, &desk->deeds, desk->env, PAGE_ARENA_DECLARED));
+        check_ok(deeds_open(&desk->trees, &desk->deeds, desk->env, XAC_ARENA_DECLARED));
         desk->heap_deeds = (struct heap_deeds){
                 .seed = story->stamped.seed, .lanes = STORY_WRITERS, .changes = CHANGES, .size_max = SIZE_MAX_OF_OBJECTS
         };

@@ -6,6 +6,7 @@ SUITES += base
 SUITE_base = \
         %D%/test_byte_lock \
         %D%/test_checksum \
+        %D%/test_memory_group \
         %D%/test_say \
         %D%/test_search \
         %D%/test_shlock \
@@ -21,6 +22,8 @@ UNIT_DIRECTORY = tests/base/directory.h tests/base/scratch.h
 %C%_test_byte_lock_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_checksum_SOURCES = %D%/test_checksum.c %D%/scratch.h
 %C%_test_checksum_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
+%C%_test_memory_group_SOURCES = %D%/test_memory_group.c %D%/scratch.h
+%C%_test_memory_group_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_say_SOURCES = %D%/test_say.c %D%/scratch.h
 %C%_test_say_LDADD = $(UNIT_LIBS)
 %C%_test_search_SOURCES = %D%/test_search.c %D%/scratch.h

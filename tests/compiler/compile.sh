@@ -34,4 +34,4 @@ done
 compiler=$work/xac-cc
 plus_compiler=$work/xac-c++
 # What libxac-core.a needs, for programs that look inside.
-fault_libs="${FAULT_LIBS-$(sed -n "s/^FAULT_LIBS = //p" "$builddir/Makefile")} ${ZSTD_LIBS-$(sed -n "s/^ZSTD_LIBS = //p" "$builddir/Makefile")}"
+archive_libs=${ARCHIVE_LIBS-$(sed -n "s/^ARCHIVE_LIBS = //p" "$builddir/Makefile")}

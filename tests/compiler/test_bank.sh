@@ -94,7 +94,7 @@ link()
 {
         # shellcheck disable=SC2046,SC2086 # words
         "$compiler" $flags $wrap $(printf "$work/%s.o " "$@") "$work/libcommon.a" "$builddir/.libs/libxac-core.a" \
-                $fault_libs -lcmocka -lm -o "$work/$1" || exit 1
+                $archive_libs -lcmocka -lm -o "$work/$1" || exit 1
 }
 
 # shellcheck disable=SC2086 # words

@@ -51,7 +51,7 @@ run test_tree_transactions '  OK ' "$work/test_tree_transactions"
 # It looks inside of libxac, too.
 # shellcheck disable=SC2086 # words
 "$compiler" $flags "$srcdir/tests/trees/history.c" -Wl,--wrap=arena_run "$work/libtrees.a" "$builddir/.libs/libxac-core.a" \
-        $fault_libs -lurcu-common -lcmocka -lm -o "$work/history" || exit 1
+        $archive_libs -lcmocka -lm -o "$work/history" || exit 1
 for tree in bptree cobtree; do
         run "history of a $tree" '^$' "$work/history" --tree $tree --mode view --transactions 3000 --processes 2 \
                 --threads 2 --steps 8 --snapshots --seed "${XAC_TEST_SEED:-1}"

@@ -15,8 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <xac/bptree.h>
 #include <xac/heap.h>
+#include <xac/tree.h>
 #include <xac/xac.h>
 
 #include "tests/crafted/crafted_run.h"
@@ -222,42 +222,42 @@ static void commit(xac_env *env, char *first, char *second, unsigned i)
 }
 
 /* Of each length, one with its value in overflow pages. */
-static void make_words(page_arena *arena)
+static void make_words(xac_arena *arena)
 {
         static const char value[LONG] = "word";
-        bptree *tree;
+        xac_tree *tree;
         char key[20];
 
-        check_ok(bptree_open(arena, "words", BPTREE_CREATE, NULL, &tree));
+        check_ok(xac_tree_open(arena, "words", XAC_TREE_CREATE, NULL, &tree));
         for (int i = 0; i < RECORDS; i++) {
                 const size_t key_len = (size_t)snprintf(key, sizeof(key), "key%06d", i);
 
-                check_ok(bptree_put(tree, key, key_len, value, i % 100 ? (size_t)i : LONG, 0));
+                check_ok(xac_tree_put(tree, key, key_len, value, i % 100 ? (size_t)i : LONG, 0));
         }
-        bptree_close(tree);
+        xac_tree_close(tree);
 }
 
-static void make_numbers(page_arena *arena)
+static void make_numbers(xac_arena *arena)
 {
-        const bptree_options fixed = { .key_bytes = 8, .value_bytes = 8 };
-        bptree *tree;
+        const xac_tree_options fixed = { .key_bytes = 8, .value_bytes = 8 };
+        xac_tree *tree;
 
-        check_ok(bptree_open(arena, "numbers", BPTREE_CREATE, &fixed, &tree));
+        check_ok(xac_tree_open(arena, "numbers", XAC_TREE_CREATE, &fixed, &tree));
         for (uint64_t i = 0; i < RECORDS; i++)
-                check_ok(bptree_put(tree, &i, sizeof(i), &i, sizeof(i), 0));
-        bptree_close(tree);
+                check_ok(xac_tree_put(tree, &i, sizeof(i), &i, sizeof(i), 0));
+        xac_tree_close(tree);
 }
 
 static void make_trees(xac_env *env)
 {
-        page_arena *arena;
+        xac_arena *arena;
 
-        check_ok(page_arena_open_env(env, "trees", PAGE_ARENA_DECLARED, &arena));
+        check_ok(xac_arena_open_env(env, "trees", XAC_ARENA_DECLARED, &arena));
         check_ok(xbegin(env, XAC_NOSYNC));
         make_words(arena);
         make_numbers(arena);
         check_ok(xend(env));
-        check_ok(page_arena_close(arena));
+        check_ok(xac_arena_close(arena));
 }
 
 static void make_heap(xac_env *env)

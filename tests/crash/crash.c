@@ -27,7 +27,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "libxac/archive_place.h"
+#include "libxac/care/archive_place.h"
 
 #include "tests/crash/choices.h"
 #include "tests/crash/engine.h"

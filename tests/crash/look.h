@@ -38,7 +38,7 @@ void look_open(struct life_of_image *life);
 void look_close(struct life_of_image *life);
 /* What is there is the world after told->found[lane] commits of each lane. */
 void look_inside(struct life_of_image *life);
-/* The same where the commits are deeds on trees: each tree holds what it should, and bptree_check finds nothing
+/* The same where the commits are deeds on trees: each tree holds what it should, and xac_tree_check finds nothing
  * (look_tree.c). */
 void look_inside_trees(struct life_of_image *life);
 /* And where they are deeds on a heap: its objects are those that should live, and xac_heap_check finds nothing

@@ -6,16 +6,16 @@
 /* What is there before anything else is made: nothing, or sound. */
 static void check_arena(struct life_of_image *life)
 {
-        page_arena *arena;
-        bptree_report report;
+        xac_arena *arena;
+        xac_tree_report report;
 
-        look_expect_ok(life, page_arena_open_env(life->seat.env, "deeds", PAGE_ARENA_DECLARED, &arena),
+        look_expect_ok(life, xac_arena_open_env(life->seat.env, "deeds", XAC_ARENA_DECLARED, &arena),
                        "opening the arena");
-        int err = bptree_check(arena, &report);
+        int err = xac_tree_check(arena, &report);
         if (err)
-                look_wrong(life, "bptree_check: %d (%s), page %" PRIu64 ": %s", err, xac_strerror(err), report.page_no,
-                           report.message);
-        look_expect_ok(life, page_arena_close(arena), "closing the arena");
+                look_wrong(life, "xac_tree_check: %d (%s), page %" PRIu64 ": %s", err, xac_strerror(err),
+                           report.page_no, report.message);
+        look_expect_ok(life, xac_arena_close(arena), "closing the arena");
 }
 
 static void find_counters(struct life_of_image *life)

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "libxac/env.h"
+#include "libxac/store/env.h"
 
 /* ---- A seat ---- */
 
@@ -197,7 +197,7 @@ int workload_commit(struct seat_of_world *seat, unsigned lane, uint64_t most, in
                 return workload_tree_commit(seat, lane, most, flags, trace, k);
         if (seat->world->workload->is_heap)
                 return workload_heap_commit(seat, lane, most, flags, trace, k);
-        flags |= seat->world->workload->lanes > 1 ? XAC_SNAPSHOT : 0;
+        flags |= seat->world->workload->lanes > 1 ? XAC_SNAPSHOT_ISOLATION : 0;
         do
                 err = attempt(seat, lane, most, flags, trace, k);
         while (err == XAC_CONFLICT);

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/sys.h"
-#include "libxac/env.h"
+#include "libxac/store/env.h"
 #include "tests/crash/recorder.h"
 #include "tests/support/chance.h"
 #include "tests/support/check.h"

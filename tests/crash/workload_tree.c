@@ -28,7 +28,7 @@ int workload_tree_open(struct seat_of_world *seat)
                                       .salt = salt,
                                       .salt_arg = world };
         int err = deeds_open(&seat->desk, &seat->deeds, seat->env,
-                             world->workload->is_view ? PAGE_ARENA_VIEW : PAGE_ARENA_DECLARED);
+                             world->workload->is_view ? XAC_ARENA_VIEW : XAC_ARENA_DECLARED);
         return err ? err : xac_sync(seat->env); /* to durable readers, too, the trees are there */
 }
 

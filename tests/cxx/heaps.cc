@@ -163,7 +163,7 @@ void lookups_write_nothing()
         CHECK(found == LONG_TEXT);
         CHECK(code_of([&] {
                       xac::atomically(world.env, XAC_RDONLY, [&] { return phones.count(xac::string(LONG_TEXT)); });
-              }) == XAC_READONLY);
+              }) == XAC_WROTE);
         check_faults(world.env);
 }
 

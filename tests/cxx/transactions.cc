@@ -196,7 +196,7 @@ void errors_are_exceptions()
                 CHECK(std::string(what.what()).find(place) == 0);
         }
         world world;
-        CHECK(code_of([&] { xac::atomically(world.env, XAC_RDONLY, [&] { world.word[0] = 1; }); }) == XAC_READONLY);
+        CHECK(code_of([&] { xac::atomically(world.env, XAC_RDONLY, [&] { world.word[0] = 1; }); }) == XAC_WROTE);
         CHECK(code_of([&] { xac::atomically(world.env, XAC_DURABLE, [] {}); }) == -EINVAL);
         CHECK(code_of([&] { xac::atomically(world.env, XAC_DURABLE, xac::once([] {})); }) == -EINVAL);
         CHECK(code_of([&] { xac::view<int> none(world.env, "no/such", 1); }) == -EINVAL);

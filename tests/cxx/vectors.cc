@@ -73,7 +73,7 @@ static void random_calls()
 
 static void copies_and_moves()
 {
-        xac::rewire_memory memory(REWIRE_HUGE_BYTES);
+        xac::rewire_memory memory(XAC_REWIRE_HUGE_BYTES);
         numbers one(memory, 1000, 7u);
         numbers other = one;
 

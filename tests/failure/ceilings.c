@@ -2,7 +2,7 @@
 
 /*
  * P7 at the ceilings that the library sets itself: a version pool that is full (XAC_FULL) and all
- * participants taken (XAC_BUSY). Both pass, and nothing is lost or leaked by them.
+ * participants taken (XAC_LIMIT). Both pass, and nothing is lost or leaked by them.
  */
 
 #include <errno.h>
@@ -79,8 +79,8 @@ static void *sit(void *unused)
         int code = xbegin(hall.env, XAC_RDONLY);
 
         (void)unused;
-        hall.refused += code == XAC_BUSY;
-        hall.other += code != 0 && code != XAC_BUSY;
+        hall.refused += code == XAC_LIMIT;
+        hall.other += code != 0 && code != XAC_LIMIT;
         pthread_barrier_wait(&hall.in);
         pthread_barrier_wait(&hall.out);
         if (!code)
@@ -156,7 +156,7 @@ static void seats_of_the_dead_are_free(void)
         check_ok(world_map(0, PAGES));
         check_ok(world_commit_one(0, 3));
         crew_turn_await(ready, 1);
-        check_code((int)actor_do(newcomer, world_visit, 0), -EMFILE); /* XAC_BUSY, as xac_mmap says it */
+        check_code((int)actor_do(newcomer, world_visit, 0), -EMFILE); /* XAC_LIMIT, as xac_mmap says it */
         crew_kill(crowd);
         check_ok((int)actor_do(newcomer, world_visit, 0));
         actor_stop(newcomer);

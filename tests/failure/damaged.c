@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/checksum.h"
-#include "libxac/control.h"
+#include "libxac/ground/control.h"
 #include "recovery/manifest_slot.h"
 #include "tests/failure/remains.h"
 #include "tests/failure/world.h"

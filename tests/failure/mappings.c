@@ -10,6 +10,9 @@
  * XAC_TEST_LONG=1 does it with 200,000 pages and more; else fewer do, yet more than fit.
  */
 
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -369,6 +372,54 @@ static void a_program_that_takes_them_itself_gets_codes(void)
         check_plain_file(0, PAGES, 1);
 }
 
+static _Atomic bool noise_is_over;
+
+/* Another thread of the program, that always finds a use for a mapping that is free. */
+static void *make_noise(void *arg)
+{
+        enum { TAKEN = 4 };
+        void *taken[TAKEN];
+
+        (void)arg;
+        while (!atomic_load(&noise_is_over)) {
+                for (int i = 0; i < TAKEN; i++)
+                        taken[i] = mmap(NULL, PAGE_BYTES, i & 1 ? PROT_READ : PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
+                                        -1, 0);
+                for (int i = 0; i < TAKEN; i++)
+                        if (taken[i] != MAP_FAILED)
+                                munmap(taken[i], PAGE_BYTES);
+        }
+        return NULL;
+}
+
+/* A view that was never touched has no lists of its pages. */
+static void so_does_the_first_touch_of_a_view(void)
+{
+        enum { ROUNDS = 8 };
+        pthread_t noise;
+
+        open_env();
+        check_equal(pthread_create(&noise, NULL, make_noise, NULL), 0);
+        for (int view = 0; view < ROUNDS; view++) {
+                size_t byte_len;
+                char *area;
+                int code;
+
+                map_file(view, 1);
+                area = take_mappings(0, &byte_len);
+                code = xbegin(env, 0);
+                if (!code) {
+                        *word_of(view, 0) = 7;
+                        code = xend(env);
+                }
+                check(code == 0 || code == -ENOMEM);
+                check_equal(munmap(area, byte_len), 0);
+        }
+        atomic_store(&noise_is_over, true);
+        check_equal(pthread_join(noise, NULL), 0);
+        check_ok(xac_close(env));
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -378,6 +429,7 @@ int main(void)
                 isolated_timed(several_processes_do_it_at_once, SECONDS),
                 isolated_timed(many_views_share_the_budget, SECONDS),
                 isolated_timed(a_program_that_takes_them_itself_gets_codes, SECONDS),
+                isolated_timed(so_does_the_first_touch_of_a_view, SECONDS),
         };
 
         places_prefer_memory(); /* gigabytes, for a moment */

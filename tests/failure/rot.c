@@ -489,9 +489,9 @@ static int end_it(void *arg, const char *file, uint64_t done, uint64_t total)
 static void scrubbing_finds_rot(void)
 {
         struct found found = { 0 };
-        const xac_scrub_options with = { .damage = note_damage, .arg = &found, .rate = UINT64_C(1) << 32 };
+        const xac_scrub_options with = { .damage = note_damage, .arg = &found, .bytes_per_second = UINT64_C(1) << 32 };
         const xac_scrub_options ended = { .progress = end_it };
-        const xac_scrub_options wrong = { .flags = 2 };
+        const xac_scrub_options wrong = { .flags = 2 }, later = { .reserved = { [3] = 1 } };
         xac_scrub_result result;
         struct seat seat;
 
@@ -506,6 +506,7 @@ static void scrubbing_finds_rot(void)
         check_equal(result.verified, FILES * PAGES - 1);
         check_code(xac_scrub(seat.env, &ended, NULL), -ECANCELED);
         check_code(xac_scrub(seat.env, &wrong, NULL), -EINVAL);
+        check_code(xac_scrub(seat.env, &later, NULL), -EINVAL);
         check_ok(xac_close(seat.env));
 }
 

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "libxac/env.h"
+#include "libxac/store/env.h"
 #include "tests/kill/audit.h"
 #include "tests/support/check.h"
 #include "tests/support/crew.h"

@@ -21,8 +21,7 @@
 #include <xac/xac.h>
 
 #ifndef WITHOUT_TREES
-#include <xac/bptree.h>
-#include <xac/cobtree.h>
+#include <xac/tree.h>
 #endif
 
 #ifndef WITHOUT_HEAP
@@ -74,7 +73,7 @@ static void make_words(const char *dir, int flags, int is_killed)
 }
 
 #ifndef WITHOUT_TREES
-static void put_records(bptree *b, cobtree *c, uint64_t first, uint64_t last)
+static void put_records(xac_tree *b, xac_tree *c, uint64_t first, uint64_t last)
 {
         static char value[CONTENT_VALUE_MAX];
 
@@ -82,25 +81,26 @@ static void put_records(bptree *b, cobtree *c, uint64_t first, uint64_t last)
                 char key[32];
                 size_t key_len = content_key(k, key), value_len = content_value(k, value);
 
-                expect(bptree_put(b, key, key_len, value, value_len, 0), "bptree_put");
-                expect(cobtree_put(c, key, key_len, value, value_len, 0), "cobtree_put");
+                expect(xac_tree_put(b, key, key_len, value, value_len, 0), "xac_tree_put");
+                expect(xac_tree_put(c, key, key_len, value, value_len, 0), "xac_tree_put");
                 if (!content_is_deleted(k))
                         continue;
-                expect(bptree_delete(b, key, key_len), "bptree_delete");
-                expect(cobtree_delete(c, key, key_len), "cobtree_delete");
+                expect(xac_tree_delete(b, key, key_len), "xac_tree_delete");
+                expect(xac_tree_delete(c, key, key_len), "xac_tree_delete");
         }
 }
 
 static void make_trees(const char *dir)
 {
         xac_env *env = open_new(dir, 0);
-        page_arena *arena;
-        bptree *b;
-        cobtree *c;
+        xac_arena *arena;
+        const xac_tree_options cob = { .kind = XAC_TREE_COBTREE };
+        xac_tree *b;
+        xac_tree *c;
 
-        expect(page_arena_open_env(env, "trees", PAGE_ARENA_DECLARED, &arena), "trees");
-        expect(bptree_open(arena, "b", BPTREE_CREATE, NULL, &b), "b");
-        expect(cobtree_open(arena, "c", COBTREE_CREATE, NULL, &c), "c");
+        expect(xac_arena_open_env(env, "trees", XAC_ARENA_DECLARED, &arena), "trees");
+        expect(xac_tree_open(arena, "b", XAC_TREE_CREATE, NULL, &b), "b");
+        expect(xac_tree_open(arena, "c", XAC_TREE_CREATE, &cob, &c), "c");
         put_records(b, c, 1, CONTENT_RECORDS / 2);
         expect(xac_checkpoint(env), "xac_checkpoint");
         put_records(b, c, CONTENT_RECORDS / 2 + 1, CONTENT_RECORDS);

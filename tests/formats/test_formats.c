@@ -9,9 +9,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <xac/bptree.h>
-#include <xac/cobtree.h>
 #include <xac/heap.h>
+#include <xac/tree.h>
 #include <xac/xac.h>
 
 #include "tests/formats/content.h"
@@ -92,27 +91,27 @@ struct record_count {
         uint64_t records;
 };
 
-static int count_record(void *arg, const bptree_record *record)
+static int count_record(void *arg, const xac_tree_record *record)
 {
         (void)record;
         ((struct record_count *)arg)->records++;
         return 0;
 }
 
-static void has_record(bptree *b, cobtree *c, uint64_t k)
+static void has_record(xac_tree *b, xac_tree *c, uint64_t k)
 {
         static char expected[CONTENT_VALUE_MAX], value[CONTENT_VALUE_MAX];
         char key[32];
         size_t key_len = content_key(k, key), expected_len = content_value(k, expected), len = 0;
 
         if (content_is_deleted(k)) {
-                check_code(bptree_get(b, key, key_len, value, sizeof(value), &len), -ENOENT);
-                check_code(cobtree_get(c, key, key_len, value, sizeof(value), &len), -ENOENT);
+                check_code(xac_tree_get(b, key, key_len, value, sizeof(value), &len), -ENOENT);
+                check_code(xac_tree_get(c, key, key_len, value, sizeof(value), &len), -ENOENT);
                 return;
         }
-        check_ok(bptree_get(b, key, key_len, value, sizeof(value), &len));
+        check_ok(xac_tree_get(b, key, key_len, value, sizeof(value), &len));
         check(len == expected_len && !memcmp(value, expected, len));
-        check_ok(cobtree_get(c, key, key_len, value, sizeof(value), &len));
+        check_ok(xac_tree_get(c, key, key_len, value, sizeof(value), &len));
         check(len == expected_len && !memcmp(value, expected, len));
 }
 
@@ -120,25 +119,25 @@ static void trees_are_there(const char *archive)
 {
         xac_env *env = open_kept(archive, 0);
         struct record_count b_count = { 0 }, c_count = { 0 };
-        bptree_report report;
-        page_arena *arena;
-        bptree *b;
-        cobtree *c;
+        xac_tree_report report;
+        xac_arena *arena;
+        xac_tree *b;
+        xac_tree *c;
 
         check(replays > 0);
-        check_ok(page_arena_open_env(env, "trees", PAGE_ARENA_DECLARED, &arena));
-        check_ok(bptree_check(arena, &report));
-        check_ok(bptree_open(arena, "b", 0, NULL, &b));
-        check_ok(cobtree_open(arena, "c", 0, NULL, &c));
+        check_ok(xac_arena_open_env(env, "trees", XAC_ARENA_DECLARED, &arena));
+        check_ok(xac_tree_check(arena, &report));
+        check_ok(xac_tree_open(arena, "b", 0, NULL, &b));
+        check_ok(xac_tree_open(arena, "c", 0, NULL, &c));
         for (uint64_t k = 1; k <= CONTENT_RECORDS; k++)
                 has_record(b, c, k);
-        check_ok(bptree_scan(b, NULL, 0, NULL, 0, count_record, &b_count));
-        check_ok(cobtree_scan(c, NULL, 0, NULL, 0, count_record, &c_count));
+        check_ok(xac_tree_scan(b, NULL, 0, NULL, 0, count_record, &b_count));
+        check_ok(xac_tree_scan(c, NULL, 0, NULL, 0, count_record, &c_count));
         check_equal(b_count.records, CONTENT_RECORDS - CONTENT_RECORDS / 3);
         check_equal(c_count.records, CONTENT_RECORDS - CONTENT_RECORDS / 3);
-        bptree_close(b);
-        cobtree_close(c);
-        check_ok(page_arena_close(arena));
+        xac_tree_close(b);
+        xac_tree_close(c);
+        check_ok(xac_arena_close(arena));
         check_ok(xac_close(env));
 }
 

@@ -28,7 +28,7 @@ struct stage {
         page_no first_child; /* inner: beside the empty key */
         struct sorted model; /* the others; a child is a value of its bytes, and before a leaf's value stands whether it
                                 is one */
-        unsigned char key[BPTREE_KEY_MAX];
+        unsigned char key[XAC_TREE_KEY_MAX];
         unsigned char value[1 + VALUE_MAX];
 };
 
@@ -46,7 +46,7 @@ static struct bpnode *new_page(const struct stage *stage)
 static struct bpnode_key read_key(struct stage *stage)
 {
         uint8_t how = fuzz_u8(stage->input);
-        size_t len = how < 200 ? 1 + how % 24u : how < 250 ? how : BPTREE_KEY_MAX - how % 4u;
+        size_t len = how < 200 ? 1 + how % 24u : how < 250 ? how : XAC_TREE_KEY_MAX - how % 4u;
 
         if (stage->shape.is_fixed)
                 len = 8;

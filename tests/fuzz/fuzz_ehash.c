@@ -18,9 +18,9 @@ const char fuzz_target[] = "ehash";
 
 enum { CLOSE = 4, REWIRED = 32, FEW_BYTES = 2 << 20 };
 
-static struct ehash *table_of(const struct stage_tree *tree)
+static struct xac_tree *table_of(const struct stage_tree *tree)
 {
-        return (struct ehash *)tree->tree;
+        return (struct xac_tree *)tree->tree;
 }
 
 /* ---- keys ---- */
@@ -50,7 +50,7 @@ static size_t make_key(uint64_t seed, unsigned char *key, size_t len)
 
 static void translate(const struct stage *stage, const struct stage_tree *tree, struct stage_key *key)
 {
-        const struct ehash *table = table_of(tree);
+        const struct ehash *table = tree->tree->tree;
         const struct ehash_node *root;
         unsigned char *bytes = key->bytes + EHASH_FRONT;
         size_t len = key->len - EHASH_FRONT;
@@ -74,7 +74,7 @@ static void scan(struct stage *stage, struct stage_tree *tree)
         uint8_t how = fuzz_u8(stage->input);
         struct stage_scan scan = { .tree = tree, .end = tree->model.count, .left = how < 192 ? SIZE_MAX : how - 191u };
 
-        stage_check_scan(&scan, ehash_scan(table_of(tree), stage_visit, &scan));
+        stage_check_scan(&scan, xac_tree_scan(table_of(tree), NULL, 0, NULL, 0, stage_visit, &scan));
 }
 
 static void seek(struct stage *stage, struct stage_tree *tree)
@@ -87,24 +87,24 @@ static void seek(struct stage *stage, struct stage_tree *tree)
         stage_translate(stage, tree, &key);
         size_t i = sorted_find(&tree->model, key.bytes, key.len, &is_equal);
         if (how == 0)
-                stage_check_move(tree, xtree_cursor_first(tree->cursor), count > 0, 0);
+                stage_check_move(tree, xac_tree_cursor_first(tree->cursor), count > 0, 0);
         else if (how == 1)
-                stage_check_move(tree, xtree_cursor_last(tree->cursor), count > 0, count - 1);
+                stage_check_move(tree, xac_tree_cursor_last(tree->cursor), count > 0, count - 1);
         else
                 stage_check_move(
                         tree,
-                        xtree_cursor_seek(tree->cursor, key.bytes + EHASH_FRONT, key.len - EHASH_FRONT, BPTREE_EQ),
+                        xac_tree_cursor_seek(tree->cursor, key.bytes + EHASH_FRONT, key.len - EHASH_FRONT, XAC_TREE_EQ),
                         is_equal, i);
 }
 
 /* What the cursor shows is put where it lies, under another key or the same. */
 static void put_shown(struct stage *stage, struct stage_tree *tree)
 {
-        bptree_record record;
+        xac_tree_record record;
 
         if (!stage_here(tree))
                 return;
-        fuzz_check(xtree_cursor_record(tree->cursor, &record) == 0);
+        fuzz_check(xac_tree_cursor_record(tree->cursor, &record) == 0);
         if (!record.value)
                 return;
         memcpy(stage->value, record.value, record.value_len);
@@ -114,7 +114,7 @@ static void put_shown(struct stage *stage, struct stage_tree *tree)
 
 static void arrange(struct stage *stage, struct stage_tree *tree)
 {
-        int code = ehash_arrange(table_of(tree));
+        int code = xac_tree_arrange(table_of(tree));
 
         fuzz_check(stage->how & REWIRED ? stage_is_done(code) || true : code == -EINVAL);
 }
@@ -135,8 +135,8 @@ static void check_value(struct stage *stage, struct stage_tree *tree, const stru
 {
         size_t len;
 
-        fuzz_check(xtree_get(tree->tree, expected->bytes + EHASH_FRONT, expected->key_len - EHASH_FRONT, stage->room,
-                             sizeof(stage->room), &len) == 0);
+        fuzz_check(xac_tree_get(tree->tree, expected->bytes + EHASH_FRONT, expected->key_len - EHASH_FRONT, stage->room,
+                                sizeof(stage->room), &len) == 0);
         fuzz_check(len == expected->value_len && memcmp(stage->room, sorted_value(expected), len) == 0);
 }
 
@@ -147,12 +147,12 @@ static void prove(struct stage *stage, struct stage_tree *tree)
         struct stage_scan scan = { .tree = tree, .end = count, .left = SIZE_MAX };
         xtree_stats stats;
 
-        stage_check_scan(&scan, ehash_scan(table_of(tree), stage_visit, &scan));
-        stage_check_move(tree, xtree_cursor_first(tree->cursor), count > 0, 0);
+        stage_check_scan(&scan, xac_tree_scan(table_of(tree), NULL, 0, NULL, 0, stage_visit, &scan));
+        stage_check_move(tree, xac_tree_cursor_first(tree->cursor), count > 0, 0);
         for (size_t i = 1; i <= count; i++)
-                stage_check_move(tree, xtree_cursor_next(tree->cursor), i < count, i);
+                stage_check_move(tree, xac_tree_cursor_next(tree->cursor), i < count, i);
         for (size_t i = count; i-- > 0;)
-                stage_check_move(tree, xtree_cursor_previous(tree->cursor), i > 0, i - 1);
+                stage_check_move(tree, xac_tree_cursor_previous(tree->cursor), i > 0, i - 1);
         for (size_t i = 0; i < count; i++)
                 check_value(stage, tree, tree->model.records[i]);
         fuzz_check(xtree_stat(tree->tree, &stats) == 0);
@@ -168,9 +168,9 @@ static void scan_blindly(struct stage *stage, struct stage_tree *tree, bool is_f
         unsigned left = STAGE_LOOKS_MAX;
 
         if (is_from_key)
-                (void)ehash_scan(table_of(tree), stage_look, &left);
+                (void)xac_tree_scan(table_of(tree), NULL, 0, NULL, 0, stage_look, &left);
         else
-                (void)ehash_arrange(table_of(tree));
+                (void)xac_tree_arrange(table_of(tree));
         (void)stage;
 }
 
@@ -181,18 +181,18 @@ static void seek_blindly(struct stage *stage, struct stage_tree *tree)
 
         stage_translate(stage, tree, &key);
         if (how == 0)
-                (void)xtree_cursor_last(tree->cursor);
+                (void)xac_tree_cursor_last(tree->cursor);
         else if (how == 1)
-                (void)xtree_cursor_previous(tree->cursor);
+                (void)xac_tree_cursor_previous(tree->cursor);
         else
-                (void)xtree_cursor_seek(tree->cursor, key.bytes + EHASH_FRONT, key.len - EHASH_FRONT, BPTREE_EQ);
+                (void)xac_tree_cursor_seek(tree->cursor, key.bytes + EHASH_FRONT, key.len - EHASH_FRONT, XAC_TREE_EQ);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_len)
 {
         static const struct stage_play play = { .kind = XTREE_EHASH,
                                                 .few_bytes = FEW_BYTES,
-                                                .key_max = EHASH_KEY_MAX,
+                                                .key_max = XAC_TREE_HASH_KEY_MAX,
                                                 .front = EHASH_FRONT,
                                                 .translate = translate,
                                                 .scan = scan,
@@ -205,7 +205,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_len)
         struct fuzz_input input = { bytes, byte_len };
 
         stage_set(&stage, &play, &input);
-        if (stage_open(&stage, stage.how & REWIRED ? page_arena_open_rewired : page_arena_open_memory))
+        if (stage_open(&stage, stage.how & REWIRED ? xac_arena_open_rewired : xac_arena_open_memory))
                 stage_run(&stage);
         return 0;
 }

@@ -38,7 +38,7 @@ struct stage {
 
 /* ---- opening, as of a heap that lies in no environment ---- */
 
-static struct xac_heap *open_heap(page_arena *arena)
+static struct xac_heap *open_heap(xac_arena *arena)
 {
         struct xac_heap *heap = fuzz_alloc(sizeof(*heap));
 
@@ -51,7 +51,7 @@ static struct xac_heap *open_heap(page_arena *arena)
 
 static void reopen(struct stage *stage)
 {
-        page_arena *arena = stage->heap->arena;
+        xac_arena *arena = stage->heap->arena;
 
         free(stage->heap);
         arena->own_group = NO_GROUP;
@@ -198,7 +198,7 @@ static void prove(struct stage *stage)
 
 static unsigned char *read_page(struct stage *stage)
 {
-        const struct page_arena *arena = stage->heap->arena;
+        const struct xac_arena *arena = stage->heap->arena;
         const uint64_t pages = arena->byte_len >> arena->page_shift;
         const uint8_t how = fuzz_u8(stage->input);
         const struct object *object = &stage->objects[fuzz_u8(stage->input)];
@@ -254,11 +254,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_len)
         struct fuzz_input input = { bytes, byte_len };
         const uint8_t how = fuzz_u8(&input);
         const uint32_t page_bytes = how & 2 ? 16384 : 4096;
-        page_arena *arena;
+        xac_arena *arena;
 
         stage = (struct stage){ .input = &input };
-        fuzz_check(page_arena_open_memory(how & 4 ? (uint64_t)FEW_GROUPS * GROUP_PAGES * page_bytes : MANY_BYTES,
-                                          page_bytes, &arena) == 0);
+        fuzz_check(xac_arena_open_memory(how & 4 ? (uint64_t)FEW_GROUPS * GROUP_PAGES * page_bytes : MANY_BYTES,
+                                         page_bytes, &arena) == 0);
         stage.heap = open_heap(arena);
         fuzz_check(page_group_make(arena) == 0 && roots_make(stage.heap, NULL) == 0);
         for (unsigned i = 0; i < OPERATIONS_MAX && input.left > (how & 1 ? 300 : 0); i++)
@@ -268,6 +268,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_len)
         else
                 prove(&stage);
         free(stage.heap);
-        fuzz_check(page_arena_close(arena) == 0);
+        fuzz_check(xac_arena_close(arena) == 0);
         return 0;
 }

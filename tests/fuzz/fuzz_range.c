@@ -30,9 +30,9 @@ enum {
         KEY_ROOM = 16
 };
 
-static const bptree_options kinds[KINDS] = { { .key_bytes = 0 },
-                                             { .key_bytes = 8, .value_bytes = 8 },
-                                             { .key_bytes = 8 } };
+static const xac_tree_options kinds[KINDS] = { { .key_bytes = 0 },
+                                               { .key_bytes = 8, .value_bytes = 8 },
+                                               { .key_bytes = 8 } };
 
 static xac_range *range;
 static struct stream stream;
@@ -50,7 +50,7 @@ static struct {
 
 /* ---- What there is ---- */
 
-static int compare(const bptree_record *a, const bptree_record *b)
+static int compare(const xac_tree_record *a, const xac_tree_record *b)
 {
         const size_t shorter = a->key_len < b->key_len ? a->key_len : b->key_len;
         const int order = memcmp(a->key, b->key, shorter);
@@ -58,7 +58,7 @@ static int compare(const bptree_record *a, const bptree_record *b)
         return order ? order : (a->key_len > b->key_len) - (a->key_len < b->key_len);
 }
 
-static void touch(const bptree_record *record)
+static void touch(const xac_tree_record *record)
 {
         static volatile unsigned char sum;
 
@@ -72,7 +72,7 @@ static void expect_array(size_t count)
 {
         const void *records;
         size_t in_array, stride;
-        bptree_record record;
+        xac_tree_record record;
 
         if (xac_range_array(range, &records, &in_array, &stride))
                 return;
@@ -86,7 +86,7 @@ static void expect_array(size_t count)
 
 static void expect_sound(void)
 {
-        bptree_record record, before = { 0 };
+        xac_tree_record record, before = { 0 };
         size_t count = 0;
         uint64_t shown = 0;
 
@@ -113,7 +113,7 @@ static void expect_sound(void)
 
 static void expect_empty(void)
 {
-        bptree_record record;
+        xac_tree_record record;
 
         fuzz_check(!xac_range_sequence(range) && !xac_range_is_cut(range));
         fuzz_check(xac_range_first(range) && xac_range_next(range) && xac_range_seek(range, "", 0));
@@ -165,7 +165,7 @@ static size_t make_key(uint32_t number, unsigned char *key)
 static unsigned char stock[KINDS][STOCK][PAGE_BYTES];
 static unsigned stock_count[KINDS];
 
-static int take_page(void *arg, const bptree_leaf_view *view)
+static int take_page(void *arg, const xac_tree_leaf_view *view)
 {
         (void)arg;
         memcpy(stock[kind][stock_count[kind]++], view->leaf.page, PAGE_BYTES);
@@ -175,20 +175,20 @@ static int take_page(void *arg, const bptree_leaf_view *view)
 static void make_stock(void)
 {
         for (kind = 0; kind < KINDS; kind++) {
-                page_arena *arena;
-                bptree *tree;
+                xac_arena *arena;
+                xac_tree *tree;
                 unsigned char key[KEY_ROOM];
 
-                fuzz_check(!page_arena_open_memory(1 << 26, PAGE_BYTES, &arena));
-                fuzz_check(!bptree_open(arena, "tree", BPTREE_CREATE, &kinds[kind], &tree));
+                fuzz_check(!xac_arena_open_memory(1 << 26, PAGE_BYTES, &arena));
+                fuzz_check(!xac_tree_open(arena, "tree", XAC_TREE_CREATE, &kinds[kind], &tree));
                 for (unsigned i = 0; i < STOCK_RECORDS; i++) {
                         const size_t len = make_key(i * 2, key);
 
-                        fuzz_check(!bptree_put(tree, key, len, "some value", kinds[kind].value_bytes, 0));
+                        fuzz_check(!xac_tree_put(tree, key, len, "some value", kinds[kind].value_bytes, 0));
                 }
-                fuzz_check(bptree_scan_leaves(tree, NULL, 0, NULL, 0, take_page, NULL) >= 0);
-                bptree_close(tree);
-                fuzz_check(!page_arena_close(arena));
+                fuzz_check(xac_tree_scan_leaves(tree, NULL, 0, NULL, 0, take_page, NULL) >= 0);
+                xac_tree_close(tree);
+                fuzz_check(!xac_arena_close(arena));
         }
 }
 
@@ -214,7 +214,7 @@ static void put_begin(struct fuzz_input *input)
 static void put_records(struct fuzz_input *input)
 {
         static unsigned char keys[RECORDS_MAX][KEY_ROOM];
-        bptree_record records[RECORDS_MAX];
+        xac_tree_record records[RECORDS_MAX];
         const uint8_t how = fuzz_u8(input);
         const unsigned count = how % RECORDS_MAX;
         const bool is_delta = how & 128, has_table = is_delta || !kinds[kind].key_bytes;
@@ -224,8 +224,8 @@ static void put_records(struct fuzz_input *input)
                 const uint8_t step = fuzz_u8(input);
 
                 number += 1 + step % 32 - (step == 255 ? 40 : 0);
-                records[i] = (bptree_record){ keys[i], make_key(number, keys[i]), "12345678",
-                                              kinds[kind].key_bytes ? kinds[kind].value_bytes : step >> 5 };
+                records[i] = (xac_tree_record){ keys[i], make_key(number, keys[i]), "12345678",
+                                                kinds[kind].key_bytes ? kinds[kind].value_bytes : step >> 5 };
                 if (is_delta && step & 32)
                         records[i].value = NULL;
         }

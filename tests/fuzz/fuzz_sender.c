@@ -34,8 +34,8 @@ enum {
 static const char *const tree_names[TREES] = { "cells", "rows" };
 
 static xac_env *env;
-static page_arena *arena;
-static bptree *trees[TREES];
+static xac_arena *arena;
+static xac_tree *trees[TREES];
 
 /* The client's side. */
 static int sockets[2];
@@ -61,28 +61,28 @@ static void put(unsigned tree, unsigned number, size_t value_len, uint8_t fillin
         const size_t key_len = make_key(tree, number % KEYS, key);
 
         memset(value, filling, sizeof(value));
-        fuzz_check(!bptree_put(trees[tree], key, key_len, value, tree ? FIXED_VALUE : value_len % VALUE_ROOM, 0));
+        fuzz_check(!xac_tree_put(trees[tree], key, key_len, value, tree ? FIXED_VALUE : value_len % VALUE_ROOM, 0));
 }
 
 static void close_all(void)
 {
         for (unsigned tree = 0; tree < TREES; tree++)
-                bptree_close(trees[tree]);
-        fuzz_check(!page_arena_close(arena));
+                xac_tree_close(trees[tree]);
+        fuzz_check(!xac_arena_close(arena));
         fuzz_check(!xac_close(env));
 }
 
 static void open_all(void)
 {
-        static const bptree_options options[TREES] = { { .key_bytes = 0 },
-                                                       { .key_bytes = 8, .value_bytes = FIXED_VALUE } };
+        static const xac_tree_options options[TREES] = { { .key_bytes = 0 },
+                                                         { .key_bytes = 8, .value_bytes = FIXED_VALUE } };
         static char path[64];
 
         snprintf(path, sizeof(path), "/proc/self/fd/%d/env", fuzz_directory());
         fuzz_check(!xac_open(path, XAC_CREATE | XAC_VOLATILE, NULL, &env));
-        fuzz_check(!page_arena_open_env(env, "file", PAGE_ARENA_DECLARED, &arena));
+        fuzz_check(!xac_arena_open_env(env, "file", XAC_ARENA_DECLARED, &arena));
         for (unsigned tree = 0; tree < TREES; tree++) {
-                fuzz_check(!bptree_open(arena, tree_names[tree], BPTREE_CREATE, &options[tree], &trees[tree]));
+                fuzz_check(!xac_tree_open(arena, tree_names[tree], XAC_TREE_CREATE, &options[tree], &trees[tree]));
                 for (unsigned i = 0; i < KEYS; i++)
                         put(tree, i, i % 7 ? 50 + i : 2000, (uint8_t)i);
         }
@@ -101,7 +101,7 @@ static void change(struct fuzz_input *input)
                 if (how & 4)
                         put(tree, number + i * (how & 2), fuzz_u16(input), how);
                 else
-                        (void)bptree_delete(trees[tree], key, key_len);
+                        (void)xac_tree_delete(trees[tree], key, key_len);
         }
 }
 
@@ -132,9 +132,9 @@ static void take(struct taking *taking)
         }
 }
 
-static int compare(void *at, const bptree_record *record)
+static int compare(void *at, const xac_tree_record *record)
 {
-        bptree_record got;
+        xac_tree_record got;
 
         (void)at;
         if (xac_range_is_cut(range) && xac_range_record(range, &got))
@@ -150,16 +150,16 @@ static int compare(void *at, const bptree_record *record)
 /* As of now, if that is what was asked for: there is one thread. */
 static void compare_all(const xac_send_request *request)
 {
-        bptree *tree = trees[strcmp(request->tree, tree_names[1]) == 0];
+        xac_tree *tree = trees[strcmp(request->tree, tree_names[1]) == 0];
         xac_stats stats;
-        bptree_record got;
+        xac_tree_record got;
 
         fuzz_check(!xac_stat(env, &stats));
         if (xac_range_sequence(range) != stats.sequence)
                 return;
         if (!xac_range_first(range))
                 fuzz_check(!xac_range_record(range, &got));
-        fuzz_check(bptree_scan(tree, request->from, request->from_len, request->to, request->to_len, compare, NULL) >=
+        fuzz_check(xac_tree_scan(tree, request->from, request->from_len, request->to, request->to_len, compare, NULL) >=
                    0);
         fuzz_check(xac_range_is_cut(range) || xac_range_record(range, &got) == -EINVAL);
 }

@@ -24,7 +24,7 @@ enum {
 
 static void scan(struct stage *stage, struct stage_tree *tree)
 {
-        unsigned char from[BPTREE_KEY_MAX];
+        unsigned char from[XAC_TREE_KEY_MAX];
         size_t from_len = stage->key_len;
         struct stage_scan scan = { .tree = tree, .end = tree->model.count, .left = fuzz_u8(stage->input) % 64u + 1 };
         bool is_bounded = fuzz_u8(stage->input) % 2, is_known;
@@ -45,17 +45,17 @@ static void seek(struct stage *stage, struct stage_tree *tree)
         size_t i = sorted_find(&tree->model, stage->key, stage->key_len, &is_equal), count = tree->model.count;
 
         if (how == 0)
-                stage_check_move(tree, xtree_cursor_first(tree->cursor), count > 0, 0);
+                stage_check_move(tree, xac_tree_cursor_first(tree->cursor), count > 0, 0);
         else if (how == 1)
-                stage_check_move(tree, xtree_cursor_last(tree->cursor), count > 0, count - 1);
+                stage_check_move(tree, xac_tree_cursor_last(tree->cursor), count > 0, count - 1);
         else if (how == 2)
-                stage_check_move(tree, xtree_cursor_seek(tree->cursor, stage->key, stage->key_len, BPTREE_EQ), is_equal,
-                                 i);
+                stage_check_move(tree, xac_tree_cursor_seek(tree->cursor, stage->key, stage->key_len, XAC_TREE_EQ),
+                                 is_equal, i);
         else if (how == 3)
-                stage_check_move(tree, xtree_cursor_seek(tree->cursor, stage->key, stage->key_len, BPTREE_GE),
+                stage_check_move(tree, xac_tree_cursor_seek(tree->cursor, stage->key, stage->key_len, XAC_TREE_GE),
                                  i < count, i);
         else
-                stage_check_move(tree, xtree_cursor_seek(tree->cursor, stage->key, stage->key_len, BPTREE_LE),
+                stage_check_move(tree, xac_tree_cursor_seek(tree->cursor, stage->key, stage->key_len, XAC_TREE_LE),
                                  is_equal || i > 0, is_equal ? i : i - 1);
 }
 
@@ -68,7 +68,7 @@ static void scan_blindly(struct stage *stage, struct stage_tree *tree, bool is_f
 
 static void seek_blindly(struct stage *stage, struct stage_tree *tree)
 {
-        (void)xtree_cursor_seek(tree->cursor, stage->key, stage->key_len, BPTREE_LE);
+        (void)xac_tree_cursor_seek(tree->cursor, stage->key, stage->key_len, XAC_TREE_LE);
 }
 
 /* ---- loads ---- */
@@ -94,7 +94,7 @@ struct loading {
         size_t value_len;
 };
 
-static int next_to_load(void *loading_, bptree_record *record)
+static int next_to_load(void *loading_, xac_tree_record *record)
 {
         struct loading *loading = loading_;
         struct stage *stage = loading->stage;
@@ -104,7 +104,7 @@ static int next_to_load(void *loading_, bptree_record *record)
         stage->key[7] = (unsigned char)(stage->key[7] + 1);
         if (!stage->key[7] && !++stage->key[6])
                 return 0;
-        *record = (bptree_record){ stage->key, stage->key_len, stage->value, loading->value_len };
+        *record = (xac_tree_record){ stage->key, stage->key_len, stage->value, loading->value_len };
         return 1;
 }
 
@@ -126,12 +126,12 @@ static void load(struct stage *stage, struct stage_tree *tree)
         before = *stage;
         before.input = NULL;
         struct loading again = { &before, tree, loading.left, loading.value_len };
-        bool done = stage_is_done(xtree_load(tree->tree, next_to_load, &loading));
+        bool done = stage_is_done(xac_tree_load(tree->tree, next_to_load, &loading));
         fuzz_check(xtree_stat(tree->tree, &stats) == 0);
         fuzz_check(stats.records >= tree->model.count);
-        for (bptree_record record; tree->model.count < stats.records && next_to_load(&again, &record);)
+        for (xac_tree_record record; tree->model.count < stats.records && next_to_load(&again, &record);)
                 sorted_put(&tree->model, record.key, record.key_len, record.value, record.value_len);
-        fuzz_check(tree->model.count == stats.records && (!done || !next_to_load(&again, &(bptree_record){ 0 })));
+        fuzz_check(tree->model.count == stats.records && (!done || !next_to_load(&again, &(xac_tree_record){ 0 })));
 }
 
 /* ---- from beginning to end ---- */
@@ -149,7 +149,7 @@ void fuzz_tree_run(enum xtree_kind kind, const uint8_t *bytes, size_t byte_len)
         static struct stage stage;
         const struct stage_play play = { .kind = kind,
                                          .few_bytes = kind == XTREE_COBTREE ? FEW_BYTES_COB : FEW_BYTES,
-                                         .key_max = BPTREE_KEY_MAX,
+                                         .key_max = XAC_TREE_KEY_MAX,
                                          .scan = scan,
                                          .seek = seek,
                                          .work = load,
@@ -161,7 +161,7 @@ void fuzz_tree_run(enum xtree_kind kind, const uint8_t *bytes, size_t byte_len)
         stage_set(&stage, &play, &input);
         if (stage.how & COMPARED)
                 stage.trees[1].options.compare = sorted_compare;
-        if (!stage_open(&stage, page_arena_open_memory))
+        if (!stage_open(&stage, xac_arena_open_memory))
                 return;
         if (kind == XTREE_COBTREE && stage.how & FILLED)
                 fill(&stage, &stage.trees[1]);

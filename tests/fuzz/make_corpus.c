@@ -324,7 +324,7 @@ static void seed_tar(void)
 static void seed_responses(void)
 {
         enum { SEEDS = 8, KEYS = 40 };
-        static const bptree_options kinds[] = { { .key_bytes = 0 }, { .key_bytes = 8, .value_bytes = 8 } };
+        static const xac_tree_options kinds[] = { { .key_bytes = 0 }, { .key_bytes = 8, .value_bytes = 8 } };
         static struct sent_model model;
         char name[24];
 

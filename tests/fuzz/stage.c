@@ -61,8 +61,8 @@ void stage_put_from(struct stage *stage, struct stage_tree *tree, const void *va
 
         stage_translate(stage, tree, &key);
         bool is_there = sorted_get(&tree->model, key.bytes, key.len) != NULL;
-        int code =
-                xtree_put(tree->tree, key.bytes + tree->front, key.len - tree->front, value, stage->value_len, flags);
+        int code = xac_tree_put(tree->tree, key.bytes + tree->front, key.len - tree->front, value, stage->value_len,
+                                flags);
         if (flags && is_there)
                 fuzz_check(code == -EEXIST);
         else if (stage_is_done(code))
@@ -80,7 +80,7 @@ static void delete (struct stage *stage, struct stage_tree *tree)
 
         stage_translate(stage, tree, &key);
         bool is_there = sorted_delete(&tree->model, key.bytes, key.len);
-        fuzz_check(xtree_delete(tree->tree, key.bytes + tree->front, key.len - tree->front) ==
+        fuzz_check(xac_tree_delete(tree->tree, key.bytes + tree->front, key.len - tree->front) ==
                    (is_there ? 0 : -ENOENT));
 }
 
@@ -91,7 +91,7 @@ static void get(struct stage *stage, struct stage_tree *tree)
 
         stage_translate(stage, tree, &key);
         const struct sorted_record *expected = sorted_get(&tree->model, key.bytes, key.len);
-        int code = xtree_get(tree->tree, key.bytes + tree->front, key.len - tree->front, stage->room, room, &len);
+        int code = xac_tree_get(tree->tree, key.bytes + tree->front, key.len - tree->front, stage->room, room, &len);
         fuzz_check(code == (!expected ? -ENOENT : expected->value_len > room ? -ERANGE : 0));
         if (!expected)
                 return;
@@ -116,7 +116,7 @@ static void run(struct stage *stage, struct stage_tree *tree)
 /* ---- scans ---- */
 
 /* But its value, which may lie elsewhere. */
-static void check_record(const struct stage_tree *tree, const bptree_record *record,
+static void check_record(const struct stage_tree *tree, const xac_tree_record *record,
                          const struct sorted_record *expected)
 {
         fuzz_check(record->key_len == expected->key_len - tree->front);
@@ -124,7 +124,7 @@ static void check_record(const struct stage_tree *tree, const bptree_record *rec
         fuzz_check(record->value_len == expected->value_len);
 }
 
-int stage_visit(void *scan_, const bptree_record *record)
+int stage_visit(void *scan_, const xac_tree_record *record)
 {
         struct stage_scan *scan = scan_;
         const struct sorted_record *expected;
@@ -154,13 +154,13 @@ static void place(struct stage_tree *tree, const struct sorted_record *record)
 
 void stage_check_move(struct stage_tree *tree, int code, bool is_there, size_t i)
 {
-        bptree_record record;
+        xac_tree_record record;
 
         fuzz_check(code == (is_there ? 0 : -ENOENT));
         if (!is_there)
                 return;
         place(tree, tree->model.records[i]);
-        fuzz_check(xtree_cursor_record(tree->cursor, &record) == 0);
+        fuzz_check(xac_tree_cursor_record(tree->cursor, &record) == 0);
         check_record(tree, &record, tree->model.records[i]);
 }
 
@@ -171,12 +171,12 @@ static void step(struct stage *stage, struct stage_tree *tree)
                 size_t i = sorted_find(&tree->model, tree->at.bytes, tree->at.len, &is_equal), next = i + is_equal;
 
                 if (is_forward)
-                        stage_check_move(tree, xtree_cursor_next(tree->cursor), next < tree->model.count, next);
+                        stage_check_move(tree, xac_tree_cursor_next(tree->cursor), next < tree->model.count, next);
                 else
-                        stage_check_move(tree, xtree_cursor_previous(tree->cursor), i > 0, i - 1);
+                        stage_check_move(tree, xac_tree_cursor_previous(tree->cursor), i > 0, i - 1);
         }
         if (!tree->is_placed)
-                fuzz_check(xtree_cursor_next(tree->cursor) == -EINVAL);
+                fuzz_check(xac_tree_cursor_next(tree->cursor) == -EINVAL);
 }
 
 const struct sorted_record *stage_here(const struct stage_tree *tree)
@@ -190,7 +190,7 @@ const struct sorted_record *stage_here(const struct stage_tree *tree)
 static void delete_here(struct stage_tree *tree)
 {
         bool is_there = stage_here(tree) != NULL;
-        int code = xtree_cursor_delete(tree->cursor);
+        int code = xac_tree_cursor_delete(tree->cursor);
 
         fuzz_check(code == (is_there ? 0 : tree->is_placed ? -ENOENT : -EINVAL));
         if (!is_there)
@@ -206,7 +206,7 @@ static void read_here(struct stage *stage, struct stage_tree *tree)
 
         if (!expected)
                 return;
-        fuzz_check(xtree_cursor_read(tree->cursor, offset, stage->room, room, &len) == 0);
+        fuzz_check(xac_tree_cursor_read(tree->cursor, offset, stage->room, room, &len) == 0);
         size_t left = offset < expected->value_len ? expected->value_len - offset : 0;
         fuzz_check(len == (left < room ? left : room));
         fuzz_check(memcmp(stage->room, sorted_value(expected) + (len ? offset : 0), len) == 0);
@@ -216,11 +216,11 @@ static void read_here(struct stage *stage, struct stage_tree *tree)
 
 static void open_tree(struct stage *stage, struct stage_tree *tree)
 {
-        int code = xtree_open(stage->arena, tree->name, XTREE_CREATE, &tree->options, &tree->tree);
+        int code = xtree_open(stage->arena, tree->name, XAC_TREE_CREATE, &tree->options, &tree->tree);
 
         if (!stage_is_done(code))
                 return;
-        fuzz_check(xtree_cursor_open(tree->tree, &tree->cursor) == 0);
+        fuzz_check(xac_tree_cursor_open(tree->tree, &tree->cursor) == 0);
         tree->is_placed = tree->is_deleted = false;
 }
 
@@ -228,8 +228,8 @@ static void close_tree(struct stage_tree *tree)
 {
         if (!tree->tree)
                 return;
-        xtree_cursor_close(tree->cursor);
-        xtree_close(tree->tree);
+        xac_tree_cursor_close(tree->cursor);
+        xac_tree_close(tree->tree);
         tree->tree = NULL;
 }
 
@@ -240,7 +240,7 @@ static void open_again(struct stage *stage, struct stage_tree *tree)
 
         close_tree(tree);
         if (is_dropped) {
-                fuzz_check(bptree_drop(stage->arena, tree->name) == 0);
+                fuzz_check(xac_tree_drop(stage->arena, tree->name) == 0);
                 sorted_clear(&tree->model);
         }
         open_tree(stage, tree);
@@ -260,7 +260,7 @@ static void operate(struct stage *stage)
         if (what < 8)
                 stage_put(stage, tree, 0);
         else if (what < 9)
-                stage_put(stage, tree, XTREE_NOOVERWRITE);
+                stage_put(stage, tree, XAC_TREE_NOOVERWRITE);
         else if (what < 12)
                 run(stage, tree);
         else if (what < 17)
@@ -285,9 +285,9 @@ static void operate(struct stage *stage)
 
 static void prove(struct stage *stage)
 {
-        bptree_report report;
+        xac_tree_report report;
 
-        fuzz_check(bptree_check(stage->arena, &report) == 0);
+        fuzz_check(xac_tree_check(stage->arena, &report) == 0);
         for (unsigned i = 0; i < STAGE_TREES; i++)
                 if (stage->trees[i].tree)
                         stage->play->prove(stage, &stage->trees[i]);
@@ -344,7 +344,7 @@ static void damage(struct stage *stage)
         }
 }
 
-int stage_look(void *left, const bptree_record *record)
+int stage_look(void *left, const xac_tree_record *record)
 {
         static volatile unsigned sink;
 
@@ -362,7 +362,7 @@ static void prod(struct stage *stage)
         struct stage_tree *tree = read_tree(stage);
         unsigned left = STAGE_LOOKS_MAX;
         struct stage_key key;
-        bptree_record record;
+        xac_tree_record record;
         xtree_stats stats;
         size_t len;
 
@@ -374,11 +374,11 @@ static void prod(struct stage *stage)
         const void *bytes = key.bytes + tree->front;
         key.len -= tree->front;
         if (what < 4)
-                (void)xtree_put(tree->tree, bytes, key.len, stage->value, stage->value_len, what == 3);
+                (void)xac_tree_put(tree->tree, bytes, key.len, stage->value, stage->value_len, what == 3);
         else if (what < 6)
-                (void)xtree_delete(tree->tree, bytes, key.len);
+                (void)xac_tree_delete(tree->tree, bytes, key.len);
         else if (what < 8)
-                (void)xtree_get(tree->tree, bytes, key.len, stage->room, sizeof(stage->room), &len);
+                (void)xac_tree_get(tree->tree, bytes, key.len, stage->room, sizeof(stage->room), &len);
         else if (what < 10)
                 stage->play->scan_blindly(stage, tree, what == 8);
         else if (what < 11)
@@ -386,26 +386,27 @@ static void prod(struct stage *stage)
         else if (what < 12)
                 stage->play->seek_blindly(stage, tree);
         else if (what < 13)
-                (void)xtree_cursor_next(tree->cursor);
-        else if (what < 14 && xtree_cursor_record(tree->cursor, &record) == 0)
+                (void)xac_tree_cursor_next(tree->cursor);
+        else if (what < 14 && xac_tree_cursor_record(tree->cursor, &record) == 0)
                 (void)stage_look(&left, &record);
         else if (what < 15)
-                (void)xtree_cursor_delete(tree->cursor);
+                (void)xac_tree_cursor_delete(tree->cursor);
         else
-                (void)xtree_cursor_read(tree->cursor, fuzz_u16(stage->input), stage->room, sizeof(stage->room), &len);
+                (void)xac_tree_cursor_read(tree->cursor, fuzz_u16(stage->input), stage->room, sizeof(stage->room),
+                                           &len);
 }
 
 /* -ENOSPC: the arena's header says, in both places, that there are more groups than the arena may have. */
 static bool is_sound(struct stage *stage)
 {
-        bptree_report report;
-        int code = bptree_check(stage->arena, &report);
+        xac_tree_report report;
+        int code = xac_tree_check(stage->arena, &report);
 
         fuzz_check(code == 0 || code == -ENOSPC || (code == XAC_CORRUPT && *report.message));
         return !code;
 }
 
-/* Operations trust the pages; bptree_check does not. What it finds nothing wrong with can be worked on, by whoever
+/* Operations trust the pages; xac_tree_check does not. What it finds nothing wrong with can be worked on, by whoever
  * opens it then. */
 static void live_with_damage(struct stage *stage)
 {
@@ -416,7 +417,7 @@ static void live_with_damage(struct stage *stage)
 
                 close_tree(tree);
                 if (is_alive && !xtree_open(stage->arena, tree->name, 0, &tree->options, &tree->tree))
-                        fuzz_check(xtree_cursor_open(tree->tree, &tree->cursor) == 0);
+                        fuzz_check(xac_tree_cursor_open(tree->tree, &tree->cursor) == 0);
         }
         for (unsigned i = 0; is_alive && i < OPERATIONS_MAX && stage->input->left; i++)
                 prod(stage);
@@ -435,10 +436,10 @@ void stage_set(struct stage *stage, const struct stage_play *play, struct fuzz_i
         for (unsigned i = 0; i < STAGE_TREES; i++)
                 stage->trees[i] = (struct stage_tree){ .name = names[i], .front = play->front };
         if (stage->how & STAGE_FIXED)
-                stage->trees[0].options = (bptree_options){ .key_bytes = 8, .value_bytes = STAGE_FIXED_VALUE };
+                stage->trees[0].options = (xac_tree_options){ .key_bytes = 8, .value_bytes = STAGE_FIXED_VALUE };
 }
 
-bool stage_open(struct stage *stage, int (*open)(uint64_t max_bytes, uint32_t page_bytes, page_arena **arena))
+bool stage_open(struct stage *stage, int (*open)(uint64_t max_bytes, uint32_t page_bytes, xac_arena **arena))
 {
         int code = open(stage->how & STAGE_FEW ? stage->play->few_bytes : MANY_BYTES,
                         stage->how & STAGE_LARGE ? 16384 : 4096, &stage->arena);
@@ -464,5 +465,5 @@ void stage_run(struct stage *stage)
                 close_tree(&stage->trees[i]);
                 sorted_clear(&stage->trees[i].model);
         }
-        fuzz_check(page_arena_close(stage->arena) == 0);
+        fuzz_check(xac_arena_close(stage->arena) == 0);
 }

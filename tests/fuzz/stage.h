@@ -4,8 +4,8 @@
 
 /*
  * What the targets of all search structures share: two of one kind in an arena in memory, operations that an input
- * asks for, sorted arrays that know what each must say, and perhaps damage in the end. bptree_check finds nothing then,
- * or what it finds nothing wrong with can be worked on.
+ * asks for, sorted arrays that know what each must say, and perhaps damage in the end. xac_tree_check finds nothing
+ * then, or what it finds nothing wrong with can be worked on.
  *
  * Nothing is left to chance: what an arena takes for random numbers is the same each time.
  */
@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "pages/page_arena.h"
+#include "pages/arena.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/trees/sorted.h"
 #include "tests/trees/xtree.h"
@@ -26,16 +26,16 @@ enum { STAGE_TREES = 2, STAGE_FRONT_MAX = 8, STAGE_FIXED_VALUE = 40, STAGE_VALUE
 /* A key as the model has it: behind the tree's front, which makes the model's order the tree's. */
 struct stage_key {
         size_t len;
-        unsigned char bytes[STAGE_FRONT_MAX + BPTREE_KEY_MAX];
+        unsigned char bytes[STAGE_FRONT_MAX + XAC_TREE_KEY_MAX];
 };
 
 struct stage_tree {
         const char *name;
-        bptree_options options;
-        size_t front; /* bytes that a key has before it in the model */
-        xtree *tree;  /* NULL: there was no room for it */
+        xac_tree_options options;
+        size_t front;   /* bytes that a key has before it in the model */
+        xac_tree *tree; /* NULL: there was no room for it */
         struct sorted model;
-        xtree_cursor *cursor;
+        xac_tree_cursor *cursor;
         bool is_placed, is_deleted; /* the cursor: it stands somewhere; its record was deleted through it */
         struct stage_key at;
 };
@@ -67,10 +67,10 @@ struct stage {
         struct fuzz_input *input;
         uint8_t how; /* the first byte */
         unsigned operations;
-        page_arena *arena;
+        xac_arena *arena;
         struct stage_tree trees[STAGE_TREES];
         size_t key_len;
-        unsigned char key[BPTREE_KEY_MAX];
+        unsigned char key[XAC_TREE_KEY_MAX];
         size_t value_len;
         unsigned char value[STAGE_VALUE_MAX];
         unsigned char room[STAGE_VALUE_MAX];
@@ -88,8 +88,8 @@ enum {
 
 /* Names and options of two trees. */
 void stage_set(struct stage *stage, const struct stage_play *play, struct fuzz_input *input);
-/* Makes them, in an arena that page_arena_open_...() makes. False: the input asks for an arena that cannot be. */
-bool stage_open(struct stage *stage, int (*open)(uint64_t max_bytes, uint32_t page_bytes, page_arena **arena));
+/* Makes them, in an arena that xac_arena_open_...() makes. False: the input asks for an arena that cannot be. */
+bool stage_open(struct stage *stage, int (*open)(uint64_t max_bytes, uint32_t page_bytes, xac_arena **arena));
 /* All that the input asks for. Then everything is closed. */
 void stage_run(struct stage *stage);
 
@@ -110,7 +110,7 @@ struct stage_scan {
         const struct stage_tree *tree;
         size_t i, end, left;
 };
-int stage_visit(void *scan, const bptree_record *record);
+int stage_visit(void *scan, const xac_tree_record *record);
 /* What it returned in the end. */
 void stage_check_scan(const struct stage_scan *scan, int code);
 
@@ -121,6 +121,6 @@ const struct sorted_record *stage_here(const struct stage_tree *tree);
 
 /* A visit that reads all it is shown; *left: an unsigned number of records. */
 enum { STAGE_LOOKS_MAX = 5000 };
-int stage_look(void *left, const bptree_record *record);
+int stage_look(void *left, const xac_tree_record *record);
 
 #endif

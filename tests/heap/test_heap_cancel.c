@@ -7,9 +7,9 @@
 
 #include <string.h>
 
-#include <xac/bptree.h>
+#include <xac/arena.h>
 #include <xac/heap.h>
-#include <xac/page_arena.h>
+#include <xac/tree.h>
 
 #include "tests/support/cancel.h"
 #include "tests/support/check.h"
@@ -85,23 +85,23 @@ static void a_heap_that_is_opened_may_be_cancelled(void)
 /* ---- A tree ---- */
 
 struct planted {
-        page_arena *arena;
-        bptree *tree;
+        xac_arena *arena;
+        xac_tree *tree;
 };
 
 static void *open_tree(xac_env *env)
 {
         static _Thread_local struct planted planted;
 
-        check_ok(page_arena_open_env(env, "tree", PAGE_ARENA_DECLARED, &planted.arena));
-        check_ok(bptree_open(planted.arena, "all", BPTREE_CREATE, NULL, &planted.tree));
+        check_ok(xac_arena_open_env(env, "tree", XAC_ARENA_DECLARED, &planted.arena));
+        check_ok(xac_tree_open(planted.arena, "all", XAC_TREE_CREATE, NULL, &planted.tree));
         return &planted;
 }
 
 static void close_tree(struct planted *planted)
 {
-        bptree_close(planted->tree);
-        check_ok(page_arena_close(planted->arena));
+        xac_tree_close(planted->tree);
+        check_ok(xac_arena_close(planted->arena));
 }
 
 static void use_tree(xac_env *env, void *planted_)
@@ -113,10 +113,10 @@ static void use_tree(xac_env *env, void *planted_)
         size_t length;
 
         (void)env;
-        check_ok(bptree_put(planted->tree, &key, sizeof(key), value, sizeof(value), 0));
-        check_ok(bptree_get(planted->tree, &key, sizeof(key), value, sizeof(value), &length));
+        check_ok(xac_tree_put(planted->tree, &key, sizeof(key), value, sizeof(value), 0));
+        check_ok(xac_tree_get(planted->tree, &key, sizeof(key), value, sizeof(value), &length));
         if (key % 2)
-                check_ok(bptree_delete(planted->tree, &key, sizeof(key)));
+                check_ok(xac_tree_delete(planted->tree, &key, sizeof(key)));
 }
 
 static void open_and_close_tree(xac_env *env, void *unused)
@@ -129,11 +129,11 @@ static void tree_is_whole(void)
 {
         xac_env *env;
         struct planted *planted;
-        bptree_report report;
+        xac_tree_report report;
 
         check_ok(xac_open(scratch_path("env"), 0, NULL, &env));
         planted = open_tree(env);
-        check_ok(bptree_check(planted->arena, &report));
+        check_ok(xac_tree_check(planted->arena, &report));
         close_tree(planted);
         check_ok(xac_close(env));
 }

@@ -126,7 +126,7 @@ static int write_as_a_reader(struct place place)
         check_ok(xbegin(place.env, XAC_RDONLY));
         raise_number(place);
         check(!xac_page_write(place.env, place.shared)); /* it is lost, and knows it */
-        return XAC_READONLY;
+        return XAC_WROTE;
 }
 
 /* More than the pool can hold: some pages are the transaction's, the others it was refused. */

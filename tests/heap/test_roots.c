@@ -254,7 +254,7 @@ static void calls_of_a_list_may_change_the_roots(void)
 
         open_heap();
         make_listed();
-        check_code(xac_heap_root_list(heap, change_roots, (unsigned char[LISTED]){ 0 }), XAC_READONLY);
+        check_code(xac_heap_root_list(heap, change_roots, (unsigned char[LISTED]){ 0 }), XAC_WROTE);
         check_ok(xbegin(env, 0));
         check_ok(xac_heap_root_list(heap, change_roots, seen));
         check_ok(xend(env));

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "heap/slab.h"
-#include "pages/page_arena.h"
+#include "pages/arena.h"
 #include "tests/support/check.h"
 #include "tests/support/isolate.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/htap/scan.h"
+#include "bench/papers/anker/htap/scan.h"
 #include "tests/support/chance.h"
 #include "tests/support/check.h"
 

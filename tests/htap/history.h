@@ -3,8 +3,9 @@
 #define TESTS_HTAP_HISTORY_H
 
 /*
- * Histories of random transactions on an engine of bench/htap, with what each has read by predicates, and a checker:
- * is what they have read what they would have read, had they run one after the other in the order of their commits?
+ * Histories of random transactions on an engine of bench/papers/anker/htap, with what each has read by predicates, and
+ * a checker: is what they have read what they would have read, had they run one after the other in the order of their
+ * commits?
  *
  * The tables are ORDERS alone: BLOCKS blocks, in each of which a few rows are hot. A hot row has a priority and a
  * price; all others have priority -1, which no predicate passes.
@@ -19,7 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "bench/htap/engine.h"
+#include "bench/papers/anker/htap/engine.h"
 
 enum { BLOCKS = 8, HOT_PER_BLOCK = 4, HOT_ROWS = BLOCKS * HOT_PER_BLOCK, HOT_STRIDE = BLOCK_ROWS / HOT_PER_BLOCK };
 enum { PRIORITIES = 6, READS_MAX = 2, HISTORY_WRITES = 2 };

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: MIT
 #
-# What bench/htap stands on: precision locking, by itself and in both engines under a checker of histories; queries.
+# What bench/papers/anker/htap stands on: precision locking, by itself and in both engines under a checker of histories; queries.
 
-SUITES += htap
-SUITE_htap = %D%/test_precision %D%/test_history %D%/test_queries
-check_PROGRAMS += $(SUITE_htap)
-TESTS += $(SUITE_htap)
+# Part of `make check-bench`, as is the benchmark.
+HTAP_TESTS = %D%/test_precision %D%/test_history %D%/test_queries
+EXTRA_PROGRAMS += $(HTAP_TESTS)
+CLEANFILES += $(HTAP_TESTS)
+check-htap: $(HTAP_TESTS) $(SWEEP)
+	set -e; $(AM_TESTS_ENVIRONMENT) for test in $(HTAP_TESTS); do $(TEST_RUN) $$test; done
+PAPER_TESTS_anker = check-htap
 
-HTAP_TEST_LIBS = bench/htap/libhtap.la tests/support/libsupport.la bench/libbench.la $(CHECK_LIBS)
+HTAP_TEST_LIBS = bench/papers/anker/htap/libhtap.la tests/support/libsupport.la bench/libbench.la $(CHECK_LIBS)
 
 %C%_test_precision_SOURCES = %D%/test_precision.c
 %C%_test_precision_LDADD = $(HTAP_TEST_LIBS)

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "bench/htap/engine.h"
+#include "bench/papers/anker/htap/engine.h"
 #include "tests/support/check.h"
 #include "tests/support/isolate.h"
 

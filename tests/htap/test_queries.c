@@ -2,12 +2,13 @@
 
 /*
  * The seven queries: on a snapshot they say the same for ever, whatever is committed; and both engines say the same
- * after the same transactions. What they say is compared with SQL elsewhere (bench/htap/htap --experiment answers).
+ * after the same transactions. What they say is compared with SQL elsewhere (bench/papers/anker/htap/htap --experiment
+ * answers).
  */
 
-#include "bench/htap/generator.h"
-#include "bench/htap/olap.h"
-#include "bench/htap/oltp.h"
+#include "bench/papers/anker/htap/generator.h"
+#include "bench/papers/anker/htap/olap.h"
+#include "bench/papers/anker/htap/oltp.h"
 #include "tests/support/chance.h"
 #include "tests/support/check.h"
 #include "tests/support/isolate.h"

@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "libxac/env.h"
-#include "libxac/pool.h"
-#include "libxac/publish.h"
-#include "libxac/reclaim.h"
-#include "libxac/ring.h"
-#include "libxac/takeover.h"
-#include "libxac/thread.h"
-#include "libxac/version.h"
+#include "libxac/ground/ring.h"
+#include "libxac/process/thread.h"
+#include "libxac/store/env.h"
+#include "libxac/store/pool.h"
+#include "libxac/store/reclaim.h"
+#include "libxac/store/takeover.h"
+#include "libxac/version/publish.h"
+#include "libxac/version/version.h"
 #include "tests/support/check.h"
 #include "tests/support/scratch.h"
 

@@ -21,9 +21,9 @@
 #include <unistd.h>
 
 #include "base/sys.h"
-#include "libxac/env.h"
-#include "libxac/publish.h"
-#include "libxac/thread.h"
+#include "libxac/process/thread.h"
+#include "libxac/store/env.h"
+#include "libxac/version/publish.h"
 #include "tests/kill/stage.h"
 #include "tests/support/check.h"
 #include "tests/support/crew.h"

@@ -10,10 +10,10 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "libxac/env.h"
-#include "libxac/pool.h"
-#include "libxac/publish.h"
-#include "libxac/thread.h"
+#include "libxac/process/thread.h"
+#include "libxac/store/env.h"
+#include "libxac/store/pool.h"
+#include "libxac/version/publish.h"
 #include "tests/kill/stage.h"
 #include "tests/support/check.h"
 #include "tests/support/crew.h"

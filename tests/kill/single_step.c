@@ -26,12 +26,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "libxac/backlog.h"
-#include "libxac/duty.h"
-#include "libxac/env.h"
-#include "libxac/reclaim.h"
-#include "libxac/takeover.h"
-#include "libxac/thread.h"
+#include "libxac/care/duty.h"
+#include "libxac/process/thread.h"
+#include "libxac/store/env.h"
+#include "libxac/store/reclaim.h"
+#include "libxac/store/takeover.h"
+#include "libxac/txn/backlog.h"
 #include "tests/kill/stage.h"
 #include "tests/kill/trace.h"
 #include "tests/support/chance.h"

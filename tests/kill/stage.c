@@ -7,12 +7,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "libxac/backlog.h"
-#include "libxac/duty.h"
-#include "libxac/env.h"
-#include "libxac/publish.h"
-#include "libxac/redo.h"
-#include "libxac/thread.h"
+#include "libxac/care/duty.h"
+#include "libxac/process/thread.h"
+#include "libxac/store/env.h"
+#include "libxac/txn/backlog.h"
+#include "libxac/txn/redo.h"
+#include "libxac/version/publish.h"
 #include "tests/kill/audit.h"
 #include "tests/support/check.h"
 #include "tests/support/crew.h"

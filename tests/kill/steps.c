@@ -31,8 +31,8 @@
 #include <unistd.h>
 
 #include "base/hook.h"
-#include "libxac/env.h"
-#include "libxac/patience.h"
+#include "libxac/store/env.h"
+#include "libxac/txn/patience.h"
 #include "tests/kill/stage.h"
 #include "tests/support/chance.h"
 #include "tests/support/check.h"
@@ -85,6 +85,7 @@ static const char *const step_names[HOOK_STEPS] = {
         [HOOK_ALIAS_FREE] = "alias-free",
         [HOOK_SLOT_KEPT] = "slot-kept",
         [HOOK_FRAGMENT_APPENDED] = "fragment-appended",
+        [HOOK_RING_HAS_MEMORY] = "ring-has-memory",
         [HOOK_RECORD_STAGED] = "record-staged",
         [HOOK_RECORD_PUBLISHED] = "record-published",
         [HOOK_BACKLOG_BEGUN] = "backlog-begun",
@@ -590,11 +591,9 @@ static const struct program_option known[] = {
 
 int main(int argc, char **argv)
 {
-        uint64_t seed;
-
         program_options(argc, argv, known);
         check(options.every > 0);
         program_begin(true);
-        seed = chance_seed();
+        uint64_t seed = chance_seed();
         return program_run(direct, &seed);
 }

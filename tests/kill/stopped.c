@@ -28,8 +28,8 @@
 
 #include "base/hook.h"
 #include "base/sys.h"
-#include "libxac/env.h"
-#include "libxac/inspect.h"
+#include "libxac/care/inspect.h"
+#include "libxac/store/env.h"
 #include "tests/kill/audit.h"
 #include "tests/support/chance.h"
 #include "tests/support/check.h"

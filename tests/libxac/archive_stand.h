@@ -19,8 +19,8 @@
 #include <xac/xac.h>
 
 #include "base/sys.h"
-#include "libxac/archiving.h"
-#include "libxac/env.h"
+#include "libxac/care/archiving.h"
+#include "libxac/store/env.h"
 #include "recovery/restore_until.h"
 #include "tests/support/chance.h"
 #include "tests/support/check.h"

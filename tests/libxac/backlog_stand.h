@@ -21,9 +21,9 @@
 
 #include <xac/xac.h>
 
-#include "libxac/duty.h"
-#include "libxac/env.h"
-#include "libxac/thread.h"
+#include "libxac/care/duty.h"
+#include "libxac/process/thread.h"
+#include "libxac/store/env.h"
 #include "recovery/log_reader.h"
 #include "recovery/manifest.h"
 #include "tests/support/chance.h"

@@ -13,12 +13,13 @@
 
 #include <stdbool.h>
 
-#include "libxac/files.h"
-#include "libxac/pool.h"
-#include "libxac/publish.h"
-#include "libxac/reclaim.h"
-#include "libxac/txn_pages.h"
-#include "libxac/version.h"
+#include "libxac/care/checkpoint.h"
+#include "libxac/store/files.h"
+#include "libxac/store/pool.h"
+#include "libxac/store/reclaim.h"
+#include "libxac/txn/txn_pages.h"
+#include "libxac/version/publish.h"
+#include "libxac/version/version.h"
 #include "recovery/manifest.h"
 
 enum { ENGINE_PARTICIPANTS = 6, ENGINE_PAGES = 2048, ENGINE_PAGE_BYTES = 4096 };
@@ -77,6 +78,7 @@ static inline struct engine *engine_start(uint32_t pool_slots)
         shared_mark_ready(shared);
 
         files_init(&engine->files, shared, engine->directory, ENGINE_PAGES * ENGINE_PAGE_BYTES, 0);
+        engine->files.checkpoint = checkpoint_run;
         assert_int_equal(files_open(&engine->files, "data", ENGINE_PAGES * ENGINE_PAGE_BYTES, &engine->file_no), 0);
         for (int i = 0; i < ENGINE_PARTICIPANTS; i++) {
                 assert_int_equal(participant_join(&engine->participant[i], shared), 0);

@@ -31,7 +31,7 @@ done
 
 libs=$builddir/.libs
 if [ -f "$libs/libxac.a" ]; then
-        link="$libs/libxac.a ${FAULT_LIBS-} ${ZSTD_LIBS-} -lpthread"
+        link="$libs/libxac.a ${ARCHIVE_LIBS-} -lpthread"
 else
         link="$libs/libxac.so -Wl,-rpath,$(cd "$libs" && pwd)"
 fi

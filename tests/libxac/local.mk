@@ -155,6 +155,7 @@ CONTRACT_TESTS = \
         %D%/test_guest \
         %D%/test_limits \
         %D%/test_held_snapshots \
+        %D%/test_little_memory \
         %D%/test_scan_memory \
         %D%/test_regions \
         %D%/test_late_handler \
@@ -232,6 +233,9 @@ EXTRA_DIST += %D%/exceptions.cc
 %C%_test_regions_LDADD = $(CONTRACT_LIBS)
 %C%_test_held_snapshots_SOURCES = %D%/test_held_snapshots.c
 %C%_test_held_snapshots_LDADD = $(CONTRACT_LIBS)
+%C%_test_little_memory_SOURCES = %D%/test_little_memory.c bench/support/little_memory.c bench/support/little_memory.h
+%C%_test_little_memory_CPPFLAGS = $(AM_CPPFLAGS)
+%C%_test_little_memory_LDADD = $(CONTRACT_LIBS)
 %C%_test_scan_memory_SOURCES = %D%/test_scan_memory.c
 %C%_test_scan_memory_LDADD = $(CONTRACT_LIBS)
 %C%_test_late_handler_SOURCES = %D%/test_late_handler.c

@@ -15,8 +15,10 @@
 
 #include <xac/xac.h>
 
-#include "libxac/touch.h"
-#include "libxac/txn.h"
+#include "libxac/txn/txn.h"
+#include "libxac/view/touch.h"
+#include "libxac/view/view_mapper.h"
+#include "libxac/view/view_sync.h"
 #include "rewire/mappings.h"
 
 enum { STAGE_ACTORS = 2, STAGE_OTHER = 5 };
@@ -24,6 +26,7 @@ enum { STAGE_ACTORS = 2, STAGE_OTHER = 5 };
 struct stage {
         struct engine *engine;
         struct txn txn[STAGE_ACTORS];
+        struct views views[STAGE_ACTORS];
 };
 
 static inline struct stage *stage_start(uint32_t pool_slots, int env_flags)
@@ -31,10 +34,14 @@ static inline struct stage *stage_start(uint32_t pool_slots, int env_flags)
         struct stage *stage = calloc(1, sizeof(*stage));
 
         stage->engine = engine_start(pool_slots);
-        for (int who = 0; who < STAGE_ACTORS; who++)
-                assert_int_equal(
-                        txn_init(&stage->txn[who], &stage->engine->participant[who], &stage->engine->files, env_flags),
-                        0);
+        for (int who = 0; who < STAGE_ACTORS; who++) {
+                struct participant *self = &stage->engine->participant[who];
+
+                views_init(&stage->views[who], self, env_flags & XAC_TRACK);
+                assert_int_equal(txn_init(&stage->txn[who], self, &stage->engine->files, &view_mapper,
+                                          &stage->views[who], env_flags),
+                                 0);
+        }
         return stage;
 }
 
@@ -45,7 +52,7 @@ static inline struct view *stage_map_file(struct stage *stage, int who, uint32_t
         struct view *view;
 
         assert_int_equal(view_create(files, file_no, files_byte_len(files, file_no), XAC_ANYWHERE, &view), 0);
-        views_add(&stage->txn[who].views, view);
+        views_add(stage->txn[who].views, view);
         return view;
 }
 
@@ -58,7 +65,7 @@ static inline void stage_stop(struct stage *stage)
 {
         sys_fail = NULL;
         for (int who = 0; who < STAGE_ACTORS; who++) {
-                struct views *views = &stage->txn[who].views;
+                struct views *views = stage->txn[who].views;
 
                 txn_abort_all(&stage->txn[who]);
                 for (uint32_t i = 0; i < FILES_MAX; i++) {
@@ -85,14 +92,14 @@ static inline uint64_t *stage_word(const struct view *view, uint64_t page_no)
 
 static inline uint64_t stage_load(struct txn *txn, struct view *view, uint64_t page_no)
 {
-        if (view_shows(view, page_no) == VIEW_HIDDEN)
+        if (view_is_hidden(view, page_no))
                 assert_int_equal(touch_fault(txn, view, stage_word(view, page_no), TOUCH_READ), TOUCH_DONE);
         return *(volatile uint64_t *)stage_word(view, page_no);
 }
 
 static inline void stage_store(struct txn *txn, struct view *view, uint64_t page_no, uint64_t value)
 {
-        if (view_shows(view, page_no) < VIEW_WRITABLE)
+        if (view_state(view, page_no) < VIEW_WRITABLE)
                 assert_int_equal(touch_fault(txn, view, stage_word(view, page_no), TOUCH_WRITE), TOUCH_DONE);
         *(volatile uint64_t *)stage_word(view, page_no) = value;
 }
@@ -171,7 +178,7 @@ static inline void stage_check_frame(const struct stage *stage, const struct txn
         const uint64_t page = page_id(view->file_no, page_no);
         const struct page_entry *entry = txn_pages_find(&txn->pages, page);
         const struct slot *slot = &shared->slots[view_slot(view, page_no)];
-        uint64_t word = version_visible(&stage->engine->shared, page, txn->views.synced);
+        uint64_t word = version_visible(&stage->engine->shared, page, txn->views->synced);
 
         assert_int_equal(slot_state(slot), SLOT_PRIVATE);
         assert_int_equal(slot_owner(slot), txn->self->owner);
@@ -183,20 +190,20 @@ static inline void stage_check_frame(const struct stage *stage, const struct txn
 static inline void stage_check_page(const struct stage *stage, const struct txn *txn, const struct view *view,
                                     uint64_t page_no, const struct stage_mapping *mapping)
 {
-        const enum view_shows how = view_shows(view, page_no);
+        const enum view_state state = view_state(view, page_no);
         const uint32_t slot = view_slot(view, page_no);
         const int fd = slot ? stage->engine->shared.pool_fd : stage->engine->files.file[view->file_no].fd;
         const uint64_t offset = mapping->offset + (page_no - mapping->first) * ENGINE_PAGE_BYTES;
 
-        assert_int_equal(mapping->readable, how != VIEW_HIDDEN);
-        assert_int_equal(mapping->writable, how == VIEW_WRITABLE || how == VIEW_STRAY);
-        if (how == VIEW_WRITABLE)
+        assert_int_equal(mapping->readable, state > VIEW_VEILED);
+        assert_int_equal(mapping->writable, state >= VIEW_WRITABLE);
+        if (state == VIEW_WRITABLE)
                 stage_check_writable(txn, view, page_no);
         if (view_is_framed(view, page_no))
                 stage_check_frame(stage, txn, view, page_no);
-        if (how == VIEW_HIDDEN || (how == VIEW_STRAY && !mapping->inode))
+        if (view_is_hidden(view, page_no) || (state == VIEW_STRAY && !mapping->inode))
                 return; /* nothing to be seen, or zeros in the place of what home lost */
-        assert_int_equal(mapping->shared, how != VIEW_STRAY);
+        assert_int_equal(mapping->shared, !view_is_stray(view, page_no));
         assert_int_equal(mapping->inode, stage_inode(fd));
         assert_int_equal(offset, (slot ? slot : page_no) * (uint64_t)ENGINE_PAGE_BYTES);
 }

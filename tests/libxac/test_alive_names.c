@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "libxac/alive.h"
+#include "libxac/process/alive.h"
 
 /*
  * Numbers behind the names: where they run out, and what a takeover does to a name.

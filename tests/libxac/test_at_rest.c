@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * What tells a reader that an environment is no longer as he found it (libxac/at_rest.h): the manifest of a session
- * that begins, and the notes of one without a log that was there before.
+ * What tells a reader that an environment is no longer as he found it (libxac/store/at_rest.h): the manifest of a
+ * session that begins, and the notes of one without a log that was there before.
  */
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #include <xac/xac.h>
 
-#include "libxac/at_rest.h"
+#include "libxac/store/at_rest.h"
 #include "tests/support/check.h"
 #include "tests/support/isolate.h"
 #include "tests/support/scratch.h"

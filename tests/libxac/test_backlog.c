@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "libxac/backlog.h"
+#include "libxac/txn/backlog.h"
 
 /*
  * Commits that do not wait reach the log together: one record, made of what each page was and is, wherever its versions

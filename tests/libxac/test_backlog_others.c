@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "libxac/backlog.h"
+#include "libxac/txn/backlog.h"
 
 /*
  * The backlog while others commit, read what is durable, and wait for the disk; and when calls fail while it is logged.

@@ -171,7 +171,7 @@ static void count_home(const struct sys_change *change)
                 home_bytes += (uint64_t)change->result;
 }
 
-/* P11: what the parts before have brought home is not written again. */
+/* CP11: what the parts before have brought home is not written again. */
 static void who_goes_on_writes_what_the_named_area_has(void)
 {
         enter(PAGES);

@@ -51,7 +51,7 @@ static void a_lost_update_is_a_conflict(int way)
         uint64_t value;
 
         for (int i = 0; i < 4; i++) {
-                check_ok(xbegin(seat.env, i % 2 ? XAC_SNAPSHOT : 0));
+                check_ok(xbegin(seat.env, i % 2 ? XAC_SNAPSHOT_ISOLATION : 0));
                 value = seat_get(WORD_A);
                 check_equal(actor_do(other, seat_commit_add, WORD_A), 2 * i + 1);
                 seat_put(WORD_A, value + 1);
@@ -69,7 +69,7 @@ static void writing_before_the_other_commits_is_a_conflict_too(int way)
         struct actor *other = both_take(way);
 
         for (int i = 0; i < 4; i++) {
-                check_ok(xbegin(seat.env, i % 2 ? XAC_SNAPSHOT : 0));
+                check_ok(xbegin(seat.env, i % 2 ? XAC_SNAPSHOT_ISOLATION : 0));
                 seat_add(WORD_A);
                 check_equal(actor_do(other, seat_commit_add, WORD_A), i + 1);
                 check_equal(seat_get(WORD_A), i + 1);
@@ -84,7 +84,7 @@ static void a_blind_write_does_not_undo_another(int way)
         struct actor *other = both_take(way);
 
         for (int i = 0; i < 6; i++) {
-                check_ok(xbegin(seat.env, i % 2 ? XAC_SNAPSHOT : 0));
+                check_ok(xbegin(seat.env, i % 2 ? XAC_SNAPSHOT_ISOLATION : 0));
                 if (i / 2 % 2)
                         seat_put(WORD_A, 100);
                 check_equal(actor_do(other, seat_commit_add, WORD_A + 1), i + 1);
@@ -126,7 +126,7 @@ static void snapshot_isolation_permits_write_skew(int way)
         struct actor *other = both_take(way);
 
         for (int i = 0; i < 5; i++) {
-                skew(other, XAC_SNAPSHOT, 0);
+                skew(other, XAC_SNAPSHOT_ISOLATION, 0);
                 check_equal(seat_commit_get(WORD_A), i + 1);
                 check_equal(seat_commit_get(WORD_B), i + 1);
         }
@@ -239,7 +239,7 @@ static void a_transaction_that_only_read_commits(int way)
         struct actor *other = both_take(way);
 
         for (int i = 0; i < 6; i++) {
-                check_ok(xbegin(seat.env, i % 2 ? XAC_SNAPSHOT : 0));
+                check_ok(xbegin(seat.env, i % 2 ? XAC_SNAPSHOT_ISOLATION : 0));
                 check_equal(seat_get(WORD_A), i);
                 actor_do(other, commit_add_pair, 0);
                 check_equal(seat_get(WORD_B), i);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "libxac/exclusion.h"
+#include "libxac/store/exclusion.h"
 
 /*
  * Exclusiveness, and how it ends: by its owner, by who has waited long enough, by who takes over. Nobody ends another

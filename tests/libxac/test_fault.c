@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "libxac/fault.h"
+#include "libxac/process/fault.h"
 
 /*
  * Which faults are the library's, what becomes of the others, and what is
@@ -18,7 +18,7 @@
 #include <xac/xac.h>
 
 #include "base/sys.h"
-#include "libxac/thread.h"
+#include "libxac/process/thread.h"
 #include "tests/support/check.h"
 #include "tests/support/crash.h"
 #include "tests/support/isolate.h"

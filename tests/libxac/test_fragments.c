@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "libxac/redo.h"
+#include "libxac/txn/redo.h"
 
 /*
  * Fragments of a large commit hold the log, and lapse when others have logged much since the last of them (R35): who
@@ -7,7 +7,7 @@
  */
 
 #include "base/hook.h"
-#include "libxac/publish.h"
+#include "libxac/version/publish.h"
 #include "tests/libxac/backlog_stand.h"
 
 #ifdef XAC_TEST_HOOKS

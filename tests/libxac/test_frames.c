@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "libxac/frames.h"
+#include "libxac/view/frames.h"
 
 /*
  * Pages that keep the slot they are mapped to: which become framed, that writing them maps nothing, and every way in
@@ -8,7 +8,7 @@
 
 #include "tests/libxac/view_sync_stand.h"
 
-#include "libxac/pool.h"
+#include "libxac/store/pool.h"
 
 enum { PAGE = 40, POOL_SLOTS = 1900 };
 
@@ -304,7 +304,7 @@ static void test_stray_stores_do_not_reach_a_frame(void **state)
         assert_int_equal(stage_load(txn, view, PAGE), 9);
         stage_store(txn, view, PAGE + 1, 9);
         assert_int_equal(stage_load(txn, view, PAGE), 9);
-        end(XAC_READONLY);
+        end(XAC_WROTE);
         assert_int_equal(get(PAGE), 2);
         assert_no_frame();
 }
@@ -321,7 +321,7 @@ static void test_a_view_that_is_emptied_gives_frames_back(void **state)
         audit();
         assert_no_frame();
         frame_page();
-        views_remove(&txn->views, view);
+        views_remove(txn->views, view);
         view_destroy(view);
         assert_int_equal(frames(), 0);
         assert_int_equal(private_slots(), 0);

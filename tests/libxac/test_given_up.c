@@ -7,7 +7,7 @@
  */
 
 #include "base/sys.h"
-#include "libxac/checkpoint.h"
+#include "libxac/care/checkpoint.h"
 #include "recovery/log_files.h"
 #include "recovery/log_header.h"
 #include "recovery/recover.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "libxac/handlers.h"
+#include "libxac/ground/handlers.h"
 
 /*
  * Who gets SIGSEGV, with handlers that come before us, after us, again and again, that call or put back what they

@@ -154,7 +154,7 @@ static void take(xac_env *env, struct held *held, struct chance *chance)
 
         if (err) {
                 held->snapshot = NULL;
-                check(err == XAC_BUSY || err == -ENOMEM || err == -ENOSPC || err == -EAGAIN);
+                check(err == XAC_LIMIT || err == -ENOMEM || err == -ENOSPC || err == -EAGAIN);
                 tally->refused_opens++;
                 return;
         }

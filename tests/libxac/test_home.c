@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "libxac/checkpoint.h"
+#include "libxac/care/checkpoint.h"
 
 /*
  * Versions go home: what is in the data file afterwards, what stays in the pool, and that no

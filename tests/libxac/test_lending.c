@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "libxac/lending.h"
+#include "libxac/store/lending.h"
 
 /*
  * R28: what the kernel has been lent stays as it is for it, whatever the slot is used for. The kernel is a pipe, into

@@ -149,7 +149,7 @@ static void one_of_too_many(int index, void *crowd_)
         int code = xbegin(seat_of_all, 0);
 
         (void)index;
-        check(code == 0 || code == XAC_BUSY);
+        check(code == 0 || code == XAC_LIMIT);
         atomic_fetch_add(code == 0 ? &crowd->served : &crowd->refused, 1);
         crew_barrier_wait(&crowd->barrier, TOO_MANY);
         if (code == 0)

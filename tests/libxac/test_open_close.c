@@ -95,7 +95,7 @@ static void bad_arguments_are_einval(void)
         xac_env *env = NULL;
 
         check_refused(scratch_path("env"), PLAIN | XAC_RDONLY, NULL, -EINVAL);
-        check_refused(scratch_path("env"), PLAIN | XAC_SNAPSHOT, NULL, -EINVAL);
+        check_refused(scratch_path("env"), PLAIN | XAC_SNAPSHOT_ISOLATION, NULL, -EINVAL);
         check_refused(scratch_path("env"), PLAIN | XAC_DURABLE, NULL, -EINVAL);
         check_refused(scratch_path("env"), PLAIN | 0x10000, NULL, -EINVAL);
         check_refused(scratch_path("env"), PLAIN | (int)0x80000000u, NULL, -EINVAL);
@@ -112,7 +112,7 @@ static void bad_options_are_einval(void)
                 check_refused(scratch_path("env"), PLAIN, &(xac_options){ .page_bytes = page_bytes[i] }, -EINVAL);
         check_refused(scratch_path("env"), PLAIN, &(xac_options){ .mode = 010000 }, -EINVAL);
         check_refused(scratch_path("env"), PLAIN, &(xac_options){ .reserved = { 1 } }, -EINVAL);
-        check_refused(scratch_path("env"), PLAIN, &(xac_options){ .reserved = { [1] = 1 } }, -EINVAL);
+        check_refused(scratch_path("env"), PLAIN, &(xac_options){ .reserved = { [2] = 1 } }, -EINVAL);
         check_ok(xac_close(opened("env", PLAIN, &(xac_options){ 0 })));
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "libxac/participant.h"
+#include "libxac/ground/participant.h"
 
 /* Rows, and what the active snapshots are. */
 
@@ -19,7 +19,7 @@ static void test_rows_are_taken_once_and_come_back(void **state)
         (void)state;
         for (int i = 0; i < ENGINE_PARTICIPANTS; i++)
                 is_taken[engine->participant[i].row_no] = true;
-        for (int err; (err = participant_join(&more[count], &engine->shared)) != XAC_BUSY; count++) {
+        for (int err; (err = participant_join(&more[count], &engine->shared)) != XAC_LIMIT; count++) {
                 assert_int_equal(err, 0);
                 assert_true(more[count].row_no < ROWS);
                 assert_false(is_taken[more[count].row_no]);

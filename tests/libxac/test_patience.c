@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "libxac/patience.h"
+#include "libxac/txn/patience.h"
 
 /*
  * What a participant remembers of lost races, who is exclusive in the end, and how it is forgotten.
@@ -7,7 +7,7 @@
 
 #include "tests/libxac/stage.h"
 
-#include "libxac/exclusion.h"
+#include "libxac/store/exclusion.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 

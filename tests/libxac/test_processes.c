@@ -103,7 +103,7 @@ static void one_killed_inside_a_transaction_has_aborted(int way)
                 struct actor *victim = actor_start(WAY_PROCESS);
 
                 actor_do(victim, seat_take, (uint64_t)way);
-                actor_do(victim, seat_begin, i % 2 ? XAC_SNAPSHOT : 0);
+                actor_do(victim, seat_begin, i % 2 ? XAC_SNAPSHOT_ISOLATION : 0);
                 for (unsigned page = 0; page < SEAT_PAGES; page++)
                         actor_do(victim, seat_add, seat_word(page, 0));
                 seat_take((uint64_t)way);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "libxac/publish.h"
+#include "libxac/version/publish.h"
 
 /*
  * Commits whose owner dies under the commit lock. Death is played by putting the shared words
@@ -7,7 +7,7 @@
  * that does not exist; then somebody else takes the lock (R5, I6).
  */
 
-#include "libxac/pool_rebuild.h"
+#include "libxac/store/pool_rebuild.h"
 #include "tests/libxac/engine.h"
 
 enum { PAGES = 8, DEAD = 2, HEIR = 1, DEAD_PROCESS = 40 };
@@ -93,9 +93,9 @@ static void test_a_commit_that_was_not_decided_leaves_nothing(void **state)
 }
 
 /*
- * With `done` heads stored, and the next slot prepared or not. This takes back what publish_slot (libxac/publish.c)
- * stored, but for older and home_epoch, which nobody reads before the head: a store that is added there is to be taken
- * back here.
+ * With `done` heads stored, and the next slot prepared or not. This takes back what publish_slot
+ * (libxac/version/publish.c) stored, but for older and home_epoch, which nobody reads before the head: a store that is
+ * added there is to be taken back here.
  */
 static void die_after_heads(uint64_t done)
 {

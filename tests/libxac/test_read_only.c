@@ -98,10 +98,10 @@ static void what_would_change_it_is_refused(void)
         check_ok(xac_close(second));
         check_ok(xbegin(env, 0));
         ((uint64_t *)(uintptr_t)words)[5] = 6;
-        check_code(xend(env), XAC_READONLY);
+        check_code(xend(env), XAC_WROTE);
         check_ok(xbegin(env, 0));
         check(xac_page_write(env, (void *)(uintptr_t)words) == NULL);
-        check_code(xend(env), XAC_READONLY);
+        check_code(xend(env), XAC_WROTE);
         check_code(xac_checkpoint(env), -EROFS);
         check_code(xac_scrub(env, &sums, NULL), -EROFS);
         check_map_fails(xac_mmap(env, "words", BYTES + 1, 0), EROFS);
@@ -238,7 +238,7 @@ static void read_beside(int unused, void *unused_)
         check_equal(read_words(env, words), 2);
         check_ok(xbegin(env, 0));
         ((uint64_t *)(uintptr_t)words)[5] = 6;
-        check_code(xend(env), XAC_READONLY);
+        check_code(xend(env), XAC_WROTE);
         check_code(xac_checkpoint(env), -EROFS);
         check_map_fails(xac_mmap(env, "words", BYTES + 1, 0), EROFS);
         check_map_fails(xac_mmap(env, "others", BYTES, 0), ENOENT);

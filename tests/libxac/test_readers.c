@@ -221,7 +221,7 @@ static void store_after_scan(struct stand *stand, uint32_t page)
         before = word[3];
         word[3] = before + 12345;
         check_equal(word[3], before + 12345); /* harmless: its own copy */
-        check_code(xend(stand->env), XAC_READONLY);
+        check_code(xend(stand->env), XAC_WROTE);
         check_equal(scan(stand, 0), number);
         check_ok(xbegin(stand->env, 0));
         check_equal(word[3], before);

@@ -115,7 +115,7 @@ static void store_where_one_may_not(struct worker *worker)
         if (draw(worker, 2))
                 look_around(worker);
         *word += 1;
-        check_code(xend(stand->env), XAC_READONLY);
+        check_code(xend(stand->env), XAC_WROTE);
         worker->round->stores++;
 }
 

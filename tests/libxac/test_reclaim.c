@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "libxac/reclaim.h"
+#include "libxac/store/reclaim.h"
 
 /*
  * Slots come back, precisely and not too early: random commits, snapshots held for random
@@ -9,7 +9,7 @@
 
 #include "tests/libxac/engine_stand.h"
 
-#include "libxac/checkpoint.h"
+#include "libxac/care/checkpoint.h"
 #include "tests/support/chance.h"
 
 static uint64_t slots_in_use(void)

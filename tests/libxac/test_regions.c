@@ -140,7 +140,7 @@ static void a_store_into_a_region_is_refused(void)
         memcpy(word_at(view, 5), &wrong, sizeof(wrong));
         check_equal(word_of(word_at(view, 5)), wrong);
         check_equal(word_of(word_at(view, 6)), model[6]);
-        check_code(xend(env), XAC_READONLY);
+        check_code(xend(env), XAC_WROTE);
         scan_often();
         check_ok(xac_close(env));
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "libxac/ring.h"
+#include "libxac/ground/ring.h"
 
 /* What a view is told of others' commits: all of it, or that it was told not all of it. */
 
+#include "libxac/version/publish.h"
 #include "tests/base/step.h"
 #include "tests/libxac/engine.h"
 
@@ -145,6 +146,13 @@ static void test_a_ring_that_is_overtaken_says_so(void **state)
                          RING_LAPPED);
 }
 
+static void write_ring(struct row *row, uint32_t first, uint64_t sequence)
+{
+        assert_int_equal(publish_lock(&engine->shared, engine->participant[2].owner), 0);
+        ring_write_locked(&engine->shared, row, first, sequence);
+        publish_unlock(&engine->shared);
+}
+
 /* A successor may write the entries of a decided commit again. */
 static void test_writing_a_commit_twice_loses_nothing(void **state)
 {
@@ -155,11 +163,11 @@ static void test_writing_a_commit_twice_loses_nothing(void **state)
         (void)state;
         put_many(2, 20, 5);
         first = atomic_load(&row->intent_first);
-        ring_write_locked(&engine->shared, row, first, begin + 1);
+        write_ring(row, first, begin + 1);
         assert_int_equal(walk(-1, begin, begin + 1), RING_DONE);
         assert_int_equal(seen_all, 5);
         atomic_store(&row->ring_sequence, begin); /* died between the end and the sequence */
-        ring_write_locked(&engine->shared, row, first, begin + 1);
+        write_ring(row, first, begin + 1);
         put_many(2, 30, 1);
         assert_int_equal(walk(-1, begin, begin + 2), RING_DONE);
         for (int page_no = 20; page_no < 25; page_no++)

@@ -40,7 +40,7 @@ static void a_body_that_succeeds_is_committed(int way)
 
         seat_take((uint64_t)way);
         check_ok(xac_run(seat.env, 0, body_main, &body));
-        check_ok(xac_run(seat.env, XAC_SNAPSHOT | XAC_NOSYNC, body_main, &body));
+        check_ok(xac_run(seat.env, XAC_SNAPSHOT_ISOLATION | XAC_NOSYNC, body_main, &body));
         check_equal(body.calls, 2);
         check_equal(seat_commit_get(0), 2);
         check_code(xend(seat.env), XAC_NOTXN);
@@ -49,7 +49,7 @@ static void a_body_that_succeeds_is_committed(int way)
 
 static void a_result_other_than_0_aborts_and_is_returned(void)
 {
-        static const int results[] = { 1, -1, 42, -EIO, INT32_MAX, INT32_MIN, XAC_FULL, XAC_READONLY, XAC_NOTXN };
+        static const int results[] = { 1, -1, 42, -EIO, INT32_MAX, INT32_MIN, XAC_FULL, XAC_WROTE, XAC_NOTXN };
 
         seat_take(0);
         for (size_t i = 0; i < sizeof(results) / sizeof(results[0]); i++) {
@@ -110,7 +110,7 @@ static void flags_apply_and_bad_ones_run_nothing(int way)
 
         seat_take((uint64_t)way);
         check_ok(xac_run(seat.env, XAC_RDONLY, body_reads, &calls));
-        check_code(xac_run(seat.env, XAC_RDONLY, body_writes, &calls), XAC_READONLY);
+        check_code(xac_run(seat.env, XAC_RDONLY, body_writes, &calls), XAC_WROTE);
         check_equal(calls, 2);
         check_code(xac_run(seat.env, XAC_CREATE, body_reads, &calls), -EINVAL);
         check_code(xac_run(seat.env, XAC_DURABLE, body_reads, &calls), -EINVAL);

@@ -2,13 +2,13 @@
 
 /* What a thread keeps of a large transaction's translations. The addresses are of no view: nobody follows them. */
 
-#include "libxac/second_table.h"
+#include "libxac/view/second_table.h"
 
 #include <stddef.h>
 #include <string.h>
 
-#include "libxac/translation.h"
-#include "libxac/window.h"
+#include "libxac/store/window.h"
+#include "libxac/view/translation.h"
 #include "tests/support/check.h"
 #include "tests/support/isolate.h"
 

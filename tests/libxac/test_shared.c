@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "libxac/shared.h"
+#include "libxac/ground/shared.h"
 
 /*
  * Shared memory: what is believed and what is not (R15), what is left when a call fails, and who
@@ -173,7 +173,9 @@ static void test_a_successor_is_believed_while_it_writes(void **state)
         for (int i = 0; i < 2; i++) {
                 assert_int_equal(manifest_read(engine->directory, &manifest), 0);
                 sys_fail = attach_in_between;
+                shared_lock_as_process(&engine->shared, &control->file_lock);
                 int err = shared_write_manifest_locked(&engine->shared, engine->directory, &manifest);
+                shared_unlock_as_process(&engine->shared, &control->file_lock);
                 sys_fail = NULL;
                 assert_int_equal(err, 0);
         }

@@ -156,7 +156,7 @@ static void what_is_lost_is_not_shown(void)
         if (xac_in_window((void *)words)) /* else it is not translated */
                 *(uint64_t *)xac_for_write((void *)words) = 1;
         crew_threads(1, join_succeeds, env);
-        check_code(xend(env), xac_in_window((void *)words) ? XAC_READONLY : 0);
+        check_code(xend(env), xac_in_window((void *)words) ? XAC_WROTE : 0);
         check_ok(xac_close(env));
 }
 

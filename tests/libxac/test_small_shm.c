@@ -234,6 +234,37 @@ static void so_it_has_in_a_volatile_environment(void)
         check_the_next_try_has_room(XAC_VOLATILE);
 }
 
+/* Ten pages, all of their bytes, on disk. */
+static int fill_ten_pages(const struct room *room, char value)
+{
+        check_ok(xbegin(room->env, 0));
+        memset(room->bytes, value, (size_t)10 * PAGE);
+        return xend(room->env);
+}
+
+/* The log's ring gets memory as it is used (R43). Where there is none, a commit fails and nothing else does. */
+static void a_ring_that_cannot_grow_fails_a_commit_alone(void)
+{
+        own_shm("64m");
+        struct room room = open_room("env", 8 * MIB);
+        char value = 1;
+
+        check_ok(fill_ten_pages(&room, value));
+        int fd = open("/dev/shm/others", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        check(fd >= 0);
+        for (off_t at = 0; posix_fallocate(fd, at, PAGE) == 0; at += PAGE)
+                ;
+        int err = 0;
+        while (!err && value < 20)
+                err = fill_ten_pages(&room, ++value);
+        check_code(err, -ENOSPC);
+        check_equal(read_page(&room, 9), value - 1);
+        check_equal(ftruncate(fd, 0), 0);
+        check_it_goes_on(&room);
+        check_ok(xac_close(room.env));
+        close(fd);
+}
+
 static void where_nothing_fits_the_open_says_so(void)
 {
         xac_env *env;
@@ -256,6 +287,7 @@ int main(void)
                 isolated_timed(sixteen_mebibytes_are_enough, 120),
                 isolated_timed(what_found_no_room_has_some_the_next_time, 120),
                 isolated_timed(so_it_has_in_a_volatile_environment, 120),
+                isolated_timed(a_ring_that_cannot_grow_fails_a_commit_alone, 120),
                 isolated_test(where_nothing_fits_the_open_says_so),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,7 +26,7 @@ static void wrong_arguments_are_told(void)
         check_code(xac_snapshot_open(NULL, 0, &snapshot), -EINVAL);
         check_code(xac_snapshot_open(stand.env, 0, NULL), -EINVAL);
         check_code(xac_snapshot_open(stand.env, XAC_RDONLY, &snapshot), -EINVAL);
-        check_code(xac_snapshot_open(stand.env, XAC_DURABLE | XAC_SNAPSHOT, &snapshot), -EINVAL);
+        check_code(xac_snapshot_open(stand.env, XAC_DURABLE | XAC_SNAPSHOT_ISOLATION, &snapshot), -EINVAL);
         check_code(xac_snapshot_open(stand.env, 1 << 30, &snapshot), -EINVAL);
         check_code(xac_snapshot_open_at(NULL, 1, &snapshot), -EINVAL);
         check_code(xac_snapshot_open_at(stand.env, 1, NULL), -EINVAL);
@@ -261,9 +261,9 @@ static void no_row_left_is_xac_busy(void)
         number = stand_commits(&stand, 5);
         while (count < 4999 && (outcome = xac_snapshot_open(stand.env, 0, &snapshots[count])) == 0)
                 count++;
-        check_code(outcome, XAC_BUSY);
-        check_code(xac_snapshot_refresh(snapshots[0], &snapshots[count]), XAC_BUSY);
-        check_code(xac_snapshot_open_at(stand.env, xac_snapshot_sequence(snapshots[0]), &snapshots[count]), XAC_BUSY);
+        check_code(outcome, XAC_LIMIT);
+        check_code(xac_snapshot_refresh(snapshots[0], &snapshots[count]), XAC_LIMIT);
+        check_code(xac_snapshot_open_at(stand.env, xac_snapshot_sequence(snapshots[0]), &snapshots[count]), XAC_LIMIT);
         check(count >= 1000);
         stand_check(&stand, stand_map(&stand, snapshots[count - 1]), number);
         stand_commits(&stand, 5);

@@ -12,8 +12,8 @@
 #include "tests/support/check.h"
 #include "tests/support/isolate.h"
 
-static const int codes[] = { 0,          XAC_CONFLICT, XAC_READONLY, XAC_FULL,   XAC_POISONED, XAC_CORRUPT,
-                             XAC_FORMAT, XAC_FORKED,   XAC_NOTXN,    XAC_NOVIEW, XAC_BUSY,     XAC_UNENDED };
+static const int codes[] = { 0,          XAC_CONFLICT, XAC_WROTE, XAC_FULL,   XAC_POISONED, XAC_CORRUPT,
+                             XAC_FORMAT, XAC_FORKED,   XAC_NOTXN, XAC_NOVIEW, XAC_LIMIT,    XAC_UNENDED };
 
 static void every_code_is_explained_differently(void)
 {

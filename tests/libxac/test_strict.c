@@ -39,7 +39,7 @@ static void reach(enum moment moment)
         if (moment == AFTER_ABORT)
                 check_ok(xabort(seat.env));
         else
-                check_code(xend(seat.env), moment == AFTER_FAILURE ? XAC_READONLY : 0);
+                check_code(xend(seat.env), moment == AFTER_FAILURE ? XAC_WROTE : 0);
 }
 
 /* way: moment, plus 100 to write, plus 1000 to track. */

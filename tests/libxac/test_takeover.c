@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "libxac/takeover.h"
+#include "libxac/store/takeover.h"
 
 /*
  * What a dead process leaves is taken back as a whole. The dead process is played by a row of
@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "base/hook.h"
-#include "libxac/checkpoint.h"
-#include "libxac/ring.h"
+#include "libxac/care/checkpoint.h"
+#include "libxac/ground/ring.h"
 
 #include "tests/base/step.h"
 #include "tests/support/chance.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "libxac/thread.h"
+#include "libxac/process/thread.h"
 
 /*
  * A thread's use of an environment from joining to leaving, the registry of environments, what
@@ -15,12 +15,12 @@
 #include <xac/xac.h>
 
 #include "base/sys.h"
-#include "libxac/exclusion.h"
-#include "libxac/fault.h"
-#include "libxac/patience.h"
-#include "libxac/pool.h"
-#include "libxac/registry.h"
-#include "libxac/stats.h"
+#include "libxac/door/stats.h"
+#include "libxac/process/fault.h"
+#include "libxac/process/registry.h"
+#include "libxac/store/exclusion.h"
+#include "libxac/store/pool.h"
+#include "libxac/txn/patience.h"
 #include "rewire/mappings.h"
 #include "tests/support/check.h"
 #include "tests/support/crew.h"
@@ -211,7 +211,7 @@ static void joining_may_fail_anywhere(void)
 
 static void *expect_busy(void *env)
 {
-        check_code(xbegin(env, 0), XAC_BUSY);
+        check_code(xbegin(env, 0), XAC_LIMIT);
         return NULL;
 }
 
@@ -497,7 +497,7 @@ static void counters_outlive_their_threads(void)
         check_equal(stats.sequence, 1 + 4); /* the first is 1 */
         check(stats.write_faults >= 1 + 3 + 1);
         check_equal(stats.participants, 1);
-        check_equal(stats.mappings, mine(seat.env)->txn.views.by_file[0]->mappings);
+        check_equal(stats.mappings, mine(seat.env)->views.by_file[0]->mappings);
         check_equal(stats.pool_bytes_used % 4096, 0);
         check(stats.pool_bytes_used >= 2 * 4096 && stats.pool_bytes_used < stats.pool_bytes);
         stats_collect(&seat.env->shared, &direct);

@@ -68,8 +68,10 @@ static void without_a_transaction_there_is_xac_notxn(void)
 
 static void bad_begin_flags_are_einval_and_begin_nothing(void)
 {
-        static const int flags[] = { XAC_CREATE, XAC_EXCL, XAC_VOLATILE,     XAC_TRACK,   XAC_STRICT,
-                                     0x800,      1 << 20,  (int)0x80000000u, XAC_DURABLE, XAC_DURABLE | XAC_SNAPSHOT };
+        static const int flags[] = {
+                XAC_CREATE, XAC_EXCL, XAC_VOLATILE,     XAC_TRACK,   XAC_STRICT,
+                0x800,      1 << 20,  (int)0x80000000u, XAC_DURABLE, XAC_DURABLE | XAC_SNAPSHOT_ISOLATION
+        };
 
         seat_take(0);
         for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
@@ -105,7 +107,7 @@ static void writing_under_rdonly_is_xac_readonly(int way)
                 check_equal(seat_get(seat_word(1, 1)), 51);
         }
         check_equal(seat_get(seat_word(2, 0)), 0);
-        check_code(xend(seat.env), XAC_READONLY);
+        check_code(xend(seat.env), XAC_WROTE);
         check_equal(seat_commit_get(0), 1);
         check_equal(seat_commit_get(seat_word(1, 1)), 0);
         check_equal(seat_commit_add(0), 2);
@@ -123,7 +125,7 @@ static void rdonly_right_after_a_write_is_enforced(int way)
                         check(xac_page_write(seat.env, seat.words) == NULL);
                 else
                         seat_put(0, 1000);
-                check_code(xend(seat.env), XAC_READONLY);
+                check_code(xend(seat.env), XAC_WROTE);
                 check_equal(seat_commit_get(0), i + 1);
         }
         seat_leave(0);
@@ -266,7 +268,7 @@ static void one_transaction_after_another_sees_all_before(int way)
         for (int i = 0; i < 300; i++) {
                 unsigned page = (unsigned)(i * 7) % SEAT_PAGES;
 
-                run_until_committed(seat.env, i % 3 ? 0 : XAC_SNAPSHOT)
+                run_until_committed(seat.env, i % 3 ? 0 : XAC_SNAPSHOT_ISOLATION)
                 {
                         check_equal(seat_get(0), i);
                         seat_add(seat_word(page, 5));

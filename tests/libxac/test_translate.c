@@ -248,7 +248,7 @@ static void a_write_that_is_not_allowed_is_harmless(int way)
         check_equal(get(word), 5);
         put(word + 1, get(word) + 1);
         check_equal(get(word + 1), 6);
-        check_code(xend(seat.env), XAC_READONLY);
+        check_code(xend(seat.env), XAC_WROTE);
         check_equal(seat_commit_get(word), 0);
         check_ok(xbegin(seat.env, 0));
         check_equal(get(word), 0);

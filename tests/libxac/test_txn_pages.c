@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "libxac/txn_pages.h"
+#include "libxac/txn/txn_pages.h"
 
 /*
  * Read set, write set and nesting of one transaction, against a model: an array of words for

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "libxac/version.h"
+#include "libxac/version/version.h"
 
 /* Which version a snapshot sees, and how words compare. */
 

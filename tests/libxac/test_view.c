@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "libxac/view.h"
+#include "libxac/view/view.h"
 
 /*
  * One view by itself: what pages show, what M remembers, the budget of mappings, and what is
@@ -9,7 +9,7 @@
 
 #include "tests/libxac/view_stand.h"
 
-#include "libxac/ranges.h"
+#include "libxac/store/ranges.h"
 
 static int setup(void **state)
 {
@@ -108,7 +108,7 @@ static void test_slots_are_veiled(void **state)
         sys_fail = NULL;
         audit();
         for (uint64_t page_no = 11; page_no < 14; page_no++)
-                assert_true(view_shows(view, page_no) == VIEW_HIDDEN && !view_in_m(view, page_no));
+                assert_true(view_is_hidden(view, page_no) && !view_in_m(view, page_no));
         assert_int_equal(view->mappings, mappings);
         assert_int_equal(view_show(view, 12, view_slot(view, 10), VIEW_READABLE), 0);
         assert_int_equal(view->mappings, mappings);
@@ -139,7 +139,7 @@ static void test_a_collapse_keeps_m_and_a_reset_does_not(void **state)
         assert_int_equal(view_show_run(view, 4, SLOT_HOME, 2, VIEW_READABLE), 0);
         assert_int_equal(view_collapse(view), 0);
         assert_int_equal(stage_audit(stage, txn, view), 1);
-        assert_int_equal(view_shows(view, 4), VIEW_HIDDEN);
+        assert_true(view_is_hidden(view, 4));
         assert_true(view_in_m(view, 4) && view_in_m(view, 5) && !view_in_m(view, 6));
         assert_true(view->is_collapsed);
         assert_int_equal(view_show(view, 4, SLOT_HOME, VIEW_READABLE), 0);
@@ -169,15 +169,15 @@ static void test_protecting_keeps_written_pages_readable(void **state)
         assert_int_equal(view_protect_writes(view), 0);
         audit();
         for (uint64_t page_no = 10; page_no < 14; page_no++)
-                assert_int_equal(view_shows(view, page_no), VIEW_READABLE);
+                assert_int_equal(view_state(view, page_no), VIEW_READABLE);
         assert_int_equal(value_of(12), 12);
-        assert_int_equal(view_shows(view, 40), VIEW_READABLE);
-        assert_int_equal(view_shows(view, 50), VIEW_STRAY); /* what a doomed transaction wrote it sees */
-        assert_int_equal(view_shows(view, 14), VIEW_STRAY);
+        assert_int_equal(view_state(view, 40), VIEW_READABLE);
+        assert_true(view_is_stray(view, 50)); /* what a doomed transaction wrote it sees */
+        assert_true(view_is_stray(view, 14));
         assert_int_equal(view->writable.count, 2);
         assert_int_equal(view_protect_writes(view), 0);
         assert_int_equal(view_hide_writes(view), 0);
-        assert_int_equal(view_shows(view, 50), VIEW_HIDDEN);
+        assert_true(view_is_hidden(view, 50));
         assert_int_equal(view->writable.count, 0);
 }
 
@@ -189,8 +189,8 @@ static void test_hiding_writes_hides_all_of_them(void **state)
         assert_int_equal(view_hide_writes(view), 0);
         audit();
         for (uint64_t page_no = 10; page_no < 15; page_no++)
-                assert_int_equal(view_shows(view, page_no), VIEW_HIDDEN);
-        assert_int_equal(view_shows(view, 60), VIEW_READABLE);
+                assert_true(view_is_hidden(view, page_no));
+        assert_int_equal(view_state(view, 60), VIEW_READABLE);
         assert_int_equal(view->writable.count, 0);
 }
 
@@ -234,14 +234,14 @@ static void test_a_refused_mprotect_is_gone_around(void **state)
         assert_int_equal(view_show(view, 11, view_slot(view, 11), VIEW_WRITABLE), 0);
         sys_fail = NULL;
         assert_int_equal(refused_calls, 1);
-        assert_int_equal(view_shows(view, 11), VIEW_WRITABLE);
+        assert_int_equal(view_state(view, 11), VIEW_WRITABLE);
         audit();
         refuse_first(SYS_MPROTECT, 1);
         assert_int_equal(view_protect_writes(view), 0); /* by a collapse */
         sys_fail = NULL;
         audit();
-        assert_int_equal(view_shows(view, 11), VIEW_HIDDEN);
-        assert_int_equal(view_shows(view, 12), VIEW_HIDDEN);
+        assert_true(view_is_hidden(view, 11));
+        assert_true(view_is_hidden(view, 12));
         assert_true(view_in_m(view, 11));
 }
 
@@ -253,8 +253,8 @@ static void test_without_mappings_the_view_collapses_and_tries_again(void **stat
         assert_int_equal(view_show(view, 70, SLOT_HOME, VIEW_READABLE), 0);
         sys_fail = NULL;
         assert_int_equal(refused_calls, 3); /* refused; the collapse; again */
-        assert_int_equal(view_shows(view, 70), VIEW_READABLE);
-        assert_int_equal(view_shows(view, 10), VIEW_HIDDEN);
+        assert_int_equal(view_state(view, 70), VIEW_READABLE);
+        assert_true(view_is_hidden(view, 10));
         assert_true(view_in_m(view, 10));
         audit();
 }
@@ -269,9 +269,9 @@ static void test_a_refusal_for_good_changes_nothing(void **state)
         assert_int_equal(view_show(view, 10, SLOT_HOME, VIEW_READABLE), -ENOMEM);
         assert_int_equal(view_collapse(view), -ENOMEM);
         sys_fail = NULL;
-        assert_int_equal(view_shows(view, 70), VIEW_HIDDEN);
+        assert_true(view_is_hidden(view, 70));
         assert_false(view_in_m(view, 70));
-        assert_int_equal(view_shows(view, 10), VIEW_WRITABLE);
+        assert_int_equal(view_state(view, 10), VIEW_WRITABLE);
         assert_int_equal(value_of(12), 12);
         audit();
 }
@@ -284,14 +284,14 @@ static void test_hiding_hardly_ever_fails(void **state)
         assert_int_equal(view_hide(view, 12), 0);
         sys_fail = NULL;
         audit();
-        assert_int_equal(view_shows(view, 12), VIEW_HIDDEN);
+        assert_true(view_is_hidden(view, 12));
 
         sys_fail = refuse_small;
         assert_int_equal(view_hide(view, 11), 0); /* with all others */
         sys_fail = NULL;
         audit();
-        assert_int_equal(view_shows(view, 11), VIEW_HIDDEN);
-        assert_int_equal(view_shows(view, 10), VIEW_HIDDEN);
+        assert_true(view_is_hidden(view, 11));
+        assert_true(view_is_hidden(view, 10));
         assert_true(view->is_collapsed);
 
         assert_int_equal(view_show(view, 12, SLOT_HOME, VIEW_READABLE), 0);
@@ -313,7 +313,7 @@ static void test_everything_is_hidden_without_a_new_mapping(void **state)
         assert_int_equal(view_reset(view), 0);
         sys_fail = NULL;
         audit();
-        assert_int_equal(view_shows(view, 10), VIEW_HIDDEN);
+        assert_true(view_is_hidden(view, 10));
         assert_int_equal(view_show(view, 12, SLOT_HOME, VIEW_READABLE), 0);
         assert_int_equal(value_of(12), 0);
         audit();
@@ -349,7 +349,7 @@ static void test_lists_that_cannot_grow_are_told(void **state)
                 scratch_fail(nth, -ENOMEM, 1);
                 err = view_show_zeros(fresh, 1);
                 sys_fail = NULL;
-                assert_int_equal(view_shows(fresh, 1), err ? VIEW_HIDDEN : VIEW_STRAY);
+                assert_int_equal(view_state(fresh, 1), err ? VIEW_HIDDEN : VIEW_STRAY);
                 view_destroy(fresh);
                 if (!err) {
                         assert_int_equal(nth, 5); /* three lists, one mapping */
@@ -431,6 +431,28 @@ static void test_ballast_is_the_last_resort(void **state)
         assert_false(mappings_drop_ballast());
 }
 
+static bool has_unmapped;
+
+static int refuse_until_unmapped(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
+{
+        (void)fd, (void)offset, (void)byte_len;
+        has_unmapped |= call == SYS_MUNMAP;
+        return call == SYS_MMAP && !has_unmapped ? -ENOMEM : 0;
+}
+
+/* So it is for the lists of a view's pages. */
+static void test_ballast_is_given_up_for_lists(void **state)
+{
+        (void)state;
+        mappings_prepare();
+        assert_int_equal(view->listed.capacity, 0);
+        has_unmapped = false;
+        sys_fail = refuse_until_unmapped;
+        assert_int_equal(view_show(view, 0, SLOT_HOME, VIEW_READABLE), 0);
+        sys_fail = NULL;
+        assert_true(has_unmapped);
+}
+
 /* A hole in a run at home is two more mappings. */
 static void test_holes_in_a_run_are_counted(void **state)
 {
@@ -506,6 +528,7 @@ int main(void)
                 VIEW_TEST(test_a_larger_file_has_a_larger_reservation),
                 VIEW_TEST(test_the_budget_of_mappings_is_kept),
                 VIEW_TEST(test_ballast_is_the_last_resort),
+                VIEW_TEST(test_ballast_is_given_up_for_lists),
                 VIEW_TEST(test_holes_in_a_run_are_counted),
                 VIEW_TEST(test_a_forked_child_unmaps_them),
         };

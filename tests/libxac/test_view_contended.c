@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "libxac/view_sync.h"
+#include "libxac/view/view_sync.h"
 
 /*
  * Views of which others change pages: when a view becomes exact and stops being so, and which pages are hidden
@@ -126,8 +126,8 @@ static void test_a_page_that_others_change_does_not_stay_in_m(void **state)
         stage_store(txn, view, 40, 2);
         end(0);
         begin();
-        assert_int_equal(view_shows(view, 3), VIEW_HIDDEN);
-        assert_int_equal(view_shows(view, 40), VIEW_READABLE);
+        assert_true(view_is_hidden(view, 3));
+        assert_true(view_is_readable(view, 40));
         assert_false(view_in_m(view, 3));
         stage_store(txn, view, 40, 3);
         stage_other_puts(stage, 3, 3);
@@ -142,17 +142,17 @@ static void test_a_page_that_others_leave_alone_stays(void **state)
         stage_other_puts(stage, 3, 2);
         for (int i = 0; i <= CONTENDED; i++) {
                 begin();
-                assert_int_equal(view_shows(view, 3), VIEW_HIDDEN);
+                assert_true(view_is_hidden(view, 3));
                 stage_load(txn, view, 3);
                 end(0);
         }
         begin();
-        assert_int_equal(view_shows(view, 3), VIEW_READABLE);
+        assert_true(view_is_readable(view, 3));
         end(0);
         stage_other_puts(stage, 3, 3);
         for (int i = 0; i < 2; i++) {
                 begin();
-                assert_int_equal(view_shows(view, 3), VIEW_HIDDEN);
+                assert_true(view_is_hidden(view, 3));
                 stage_load(txn, view, 3);
                 end(0);
         }
@@ -167,7 +167,7 @@ static void test_readers_keep_what_is_contended(void **state)
         stage_other_puts(stage, 3, 2);
         assert_int_equal(read_and_write(3, 40), 0);
         assert_int_equal(txn_begin(txn, XAC_RDONLY), 0);
-        assert_int_equal(view_shows(view, 3), VIEW_READABLE);
+        assert_true(view_is_readable(view, 3));
         assert_int_equal(stage_load(txn, view, 3), 2);
         end(0);
         stage_other_puts(stage, 3, 3);
@@ -187,7 +187,7 @@ static void test_a_reset_keeps_contention(void **state)
         assert_int_equal(view_reset(view), 0);
         assert_int_equal(read_and_write(3, 40), 0);
         begin();
-        assert_int_equal(view_shows(view, 3), VIEW_HIDDEN);
+        assert_true(view_is_hidden(view, 3));
         end(0);
 }
 
@@ -209,7 +209,7 @@ static void test_exactness_is_a_views_own(void **state)
         begin();
         assert_true(view->is_exact);
         assert_false(second->is_exact);
-        assert_int_equal(view_shows(second, 3), VIEW_READABLE);
+        assert_true(view_is_readable(second, 3));
         end(0);
 }
 

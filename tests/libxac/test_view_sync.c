@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "libxac/view_sync.h"
+#include "libxac/view/view_sync.h"
 
 /*
  * Views in step with others' commits (R4): what begin hides, and what commit compares. When a view becomes exact,
@@ -9,8 +9,8 @@
 
 #include "tests/libxac/view_sync_stand.h"
 
-#include "libxac/checkpoint.h"
-#include "libxac/ring.h"
+#include "libxac/care/checkpoint.h"
+#include "libxac/ground/ring.h"
 
 static void other_flips_everything(void)
 {
@@ -31,8 +31,8 @@ static void test_pages_stay_mapped_while_nobody_changes_them(void **state)
         stage_store(txn, view, 40, 1);
         end(0);
         begin();
-        assert_int_equal(view_shows(view, 3), VIEW_READABLE);
-        assert_int_equal(view_shows(view, 40), VIEW_READABLE); /* its own commit is no news */
+        assert_int_equal(view_state(view, 3), VIEW_READABLE);
+        assert_int_equal(view_state(view, 40), VIEW_READABLE); /* its own commit is no news */
         assert_int_equal(stage_load(txn, view, 40), 1);
         end(0);
 }
@@ -48,7 +48,7 @@ static void test_begin_hides_what_others_changed_and_nothing_else(void **state)
         stage_other_puts(stage, 300, 5); /* is not mapped */
         begin();
         for (uint64_t page_no = 0; page_no < 64; page_no++)
-                assert_int_equal(view_shows(view, page_no), page_no == 20 ? VIEW_HIDDEN : VIEW_READABLE);
+                assert_int_equal(view_is_hidden(view, page_no), page_no == 20);
         assert_int_equal(stage_load(txn, view, 20), 5);
         end(0);
 }
@@ -63,7 +63,7 @@ static void test_many_changes_reset_the_view(void **state)
         for (uint64_t page_no = 0; page_no < 100; page_no++)
                 stage_other_puts(stage, page_no, page_no + 1);
         begin();
-        assert_int_equal(view_shows(view, 250), VIEW_HIDDEN);
+        assert_true(view_is_hidden(view, 250));
         assert_int_equal(view->listed.count, 0);
         assert_int_equal(stage_load(txn, view, 99), 100);
         end(0);
@@ -79,7 +79,7 @@ static void test_a_lapped_ring_resets_the_view(void **state)
         for (uint64_t i = 0; i < RING_ENTRIES + 8; i++)
                 stage_other_puts(stage, 0, i + 1);
         begin();
-        assert_int_equal(view_shows(view, 100), VIEW_HIDDEN);
+        assert_true(view_is_hidden(view, 100));
         assert_int_equal(stage_load(txn, view, 0), RING_ENTRIES + 8);
         end(0);
 }
@@ -95,7 +95,7 @@ static void test_flips_reset_the_view(void **state)
         end(0);
         other_flips_everything();
         begin();
-        assert_int_equal(view_shows(view, 3), VIEW_HIDDEN);
+        assert_true(view_is_hidden(view, 3));
         assert_int_equal(stage_load(txn, view, 3), 33);
         assert_int_equal(view_slot(view, 3), SLOT_HOME);
         end(0);
@@ -105,7 +105,7 @@ static void test_flips_reset_the_view(void **state)
 static void test_a_view_that_comes_later_shows_what_is_new(void **state)
 {
         (void)state;
-        views_remove(&txn->views, view);
+        views_remove(txn->views, view);
         view_destroy(view);
         for (uint64_t page_no = 0; page_no < 4; page_no++)
                 stage_other_puts(stage, page_no, 10 + page_no);
@@ -139,7 +139,7 @@ static void test_rings_are_filled_while_pages_are_shown(void **state)
         stage_other_puts(stage, 1, 1);
         assert_int_equal(atomic_load(&other->ring_end), 1);
 
-        views_remove(&txn->views, view);
+        views_remove(txn->views, view);
         view_destroy(view);
         assert_false(ring_is_read(control));
         stage_other_puts(stage, 1, 2);
@@ -156,7 +156,7 @@ static void test_the_first_page_is_shown_without_a_lock(void **state)
         assert_int_equal(txn_begin(txn, XAC_RDONLY), 0);
         assert_int_equal(stage_load(txn, view, 3), 0);
         end(0);
-        views_remove(&txn->views, view);
+        views_remove(txn->views, view);
         view_destroy(view);
         publish_unlock(shared);
 }
@@ -207,11 +207,11 @@ static void test_two_files_are_found_by_their_addresses(void **state)
         (void)state;
         assert_int_equal(files_open(&stage->engine->files, "more", 16 * ENGINE_PAGE_BYTES, &file_no), 0);
         second = stage_map_file(stage, 0, file_no);
-        assert_ptr_equal(views_find(&txn->views, view->base), view);
-        assert_ptr_equal(views_find(&txn->views, view->base + view->reserve_bytes - 1), view);
-        assert_ptr_equal(views_find(&txn->views, second->base + 5), second);
-        assert_null(views_find(&txn->views, &file_no));
-        assert_null(views_find(&stage->txn[1].views, view->base));
+        assert_ptr_equal(views_find(txn->views, view->base), view);
+        assert_ptr_equal(views_find(txn->views, view->base + view->reserve_bytes - 1), view);
+        assert_ptr_equal(views_find(txn->views, second->base + 5), second);
+        assert_null(views_find(txn->views, &file_no));
+        assert_null(views_find(stage->txn[1].views, view->base));
 
         begin();
         stage_store(txn, view, 1, 11);
@@ -310,7 +310,7 @@ static void test_what_a_collapse_hid_counts(void **state)
         assert_int_equal(view_collapse(view), 0);
         audit();
         assert_int_equal(stage_load(txn, view, 40), 1); /* from its slot again */
-        assert_int_equal(view_shows(view, 40), VIEW_READABLE);
+        assert_int_equal(view_state(view, 40), VIEW_READABLE);
         stage_store(txn, view, 40, 2);
         assert_int_equal(txn->pages.writes.count, 1);
         stage_other_puts(stage, 3, 9);
@@ -368,13 +368,13 @@ static void test_without_rings_the_heads_decide(void **state)
 static void test_an_unvalidated_commit_does_not_move_the_view(void **state)
 {
         (void)state;
-        assert_int_equal(txn_begin(txn, XAC_SNAPSHOT), 0);
+        assert_int_equal(txn_begin(txn, XAC_SNAPSHOT_ISOLATION), 0);
         assert_int_equal(stage_load(txn, view, 3), 0);
         stage_store(txn, view, 40, 1);
         stage_other_puts(stage, 3, 9);
         end(0);
         begin();
-        assert_int_equal(view_shows(view, 3), VIEW_HIDDEN);
+        assert_true(view_is_hidden(view, 3));
         assert_int_equal(stage_load(txn, view, 3), 9);
         assert_int_equal(stage_load(txn, view, 40), 1);
         end(0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "libxac/window.h"
+#include "libxac/store/window.h"
 
 #include <errno.h>
 #include <string.h>

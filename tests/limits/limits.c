@@ -51,7 +51,7 @@ static void name_code(const struct cell_result *result, char name[CODE_BYTES])
                 snprintf(name, CODE_BYTES, "`XAC_%s`",
                          code == XAC_FULL       ? "FULL"
                          : code == XAC_POISONED ? "POISONED"
-                         : code == XAC_BUSY     ? "BUSY"
+                         : code == XAC_LIMIT    ? "BUSY"
                                                 : "?");
 }
 

@@ -112,14 +112,14 @@ static int allocate(struct ground *ground)
 
 static int put(struct ground *ground)
 {
-        return bptree_put(ground->tree, "key", 3, "value", 5, 0);
+        return xac_tree_put(ground->tree, "key", 3, "value", 5, 0);
 }
 
 static int get(struct ground *ground)
 {
         char value[8];
         size_t length;
-        const int err = bptree_get(ground->tree, "none", 4, value, sizeof(value), &length);
+        const int err = xac_tree_get(ground->tree, "none", 4, value, sizeof(value), &length);
 
         return err == -ENOENT ? 0 : err;
 }
@@ -144,8 +144,8 @@ const struct calls_call calls_all[] = {
         { "`xac_backup()`", backup, CALLS_ALL, false, false },
         { "`xac_scrub()`", scrub, CALLS_ALL, false, false },
         { "`xac_heap_malloc()`", allocate, CALLS_ALL, false, false },
-        { "`bptree_put()`", put, CALLS_ALL, false, false },
-        { "`bptree_get()`", get, CALLS_ALL, false, false },
+        { "`xac_tree_put()`", put, CALLS_ALL, false, false },
+        { "`xac_tree_get()`", get, CALLS_ALL, false, false },
         { "`xac_close()`", close_all, CALLS_ALL, false, true },
 };
 

@@ -56,8 +56,8 @@ void ground_open(struct ground *ground)
         if (ground->words[GROUND_PAGE_WORDS] == 0)
                 check_ok(xac_run(ground->env, 0, fill, ground));
         check_ok(xac_heap_open(ground->env, "heap", XAC_CREATE, &ground->heap));
-        check_ok(page_arena_open_env(ground->env, "tree", PAGE_ARENA_VIEW, &ground->arena));
-        check_ok(bptree_open(ground->arena, "all", BPTREE_CREATE, NULL, &ground->tree));
+        check_ok(xac_arena_open_env(ground->env, "tree", XAC_ARENA_VIEW, &ground->arena));
+        check_ok(xac_tree_open(ground->arena, "all", XAC_TREE_CREATE, NULL, &ground->tree));
         check_ok(xac_snapshot_open(ground->env, 0, &ground->snapshot));
 }
 
@@ -65,8 +65,8 @@ void ground_close_users(struct ground *ground)
 {
         if (ground->snapshot)
                 check_ok(xac_snapshot_close(ground->snapshot));
-        bptree_close(ground->tree);
-        check_ok(page_arena_close(ground->arena));
+        xac_tree_close(ground->tree);
+        check_ok(xac_arena_close(ground->arena));
         check_ok(xac_heap_close(ground->heap));
 }
 

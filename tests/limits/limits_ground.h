@@ -12,9 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <xac/bptree.h>
+#include <xac/arena.h>
 #include <xac/heap.h>
-#include <xac/page_arena.h>
+#include <xac/tree.h>
 #include <xac/xac.h>
 
 #define GROUND_DISK "/mnt"
@@ -36,8 +36,8 @@ struct ground {
         uint64_t *words; /* the counter is the first */
         uint64_t *many;
         xac_heap *heap;
-        page_arena *arena;
-        bptree *tree;
+        xac_arena *arena;
+        xac_tree *tree;
         xac_snapshot *snapshot;
 };
 

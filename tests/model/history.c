@@ -48,7 +48,7 @@ static void attempt_add(struct history *history, const struct record *record, ui
                 .first_touch = history->touch_count,
                 .worker = worker,
                 .is_published = writes && record_is_published(record),
-                .is_split = writes && record_is_published(record) && (flags & XAC_SNAPSHOT),
+                .is_split = writes && record_is_published(record) && (flags & XAC_SNAPSHOT_ISOLATION),
                 .is_durable = (flags & XAC_DURABLE) != 0,
                 .is_promised = writes && record_is_published(record) && !(flags & XAC_NOSYNC) && !history->is_nosync,
         };

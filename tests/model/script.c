@@ -39,7 +39,7 @@ int script_flags(const struct script_world *world, uint64_t seed)
         if (kind < 15)
                 return flags | XAC_RDONLY;
         if (kind < 27 && world->with_snapshots)
-                return flags | XAC_SNAPSHOT;
+                return flags | XAC_SNAPSHOT_ISOLATION;
         return flags;
 }
 

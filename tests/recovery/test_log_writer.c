@@ -98,6 +98,58 @@ static void test_ring_and_segments_wrap_anywhere(void **state)
         assert_int_equal(atomic_load(&arena->marked), COMMITS);
 }
 
+/* ---- The ring's memory ---- */
+
+enum { LONG_RING = 1 << 20 };
+
+static int given;
+static int giving_fails; /* once: -errno */
+
+/* What has no memory ends the program that touches it. */
+static int give(void *ring, uint64_t from, uint64_t to)
+{
+        int err = giving_fails;
+
+        giving_fails = 0;
+        if (err)
+                return err;
+        given++;
+        assert_true(from < to && to <= LONG_RING);
+        return mprotect((char *)ring + from, to - from, PROT_READ | PROT_WRITE);
+}
+
+/* R43. */
+static void test_the_ring_gets_memory_as_it_is_used(void **state)
+{
+        void *ring = mmap(NULL, LONG_RING, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        uint64_t from = log_end(&our_log);
+
+        (void)state;
+        assert_true(ring != MAP_FAILED);
+        assert_int_equal(mprotect(ring, log_ring_first(LONG_RING), PROT_READ | PROT_WRITE), 0);
+        log_shared_init(&arena->shared, LONG_RING, STAND_INCARNATION, from);
+        our_log.ring = ring;
+        our_log.host.arg = ring;
+        our_log.host.give_memory = give;
+        given = 0;
+        while (log_end(&our_log) + PAYLOAD_MAX + LOG_PAD_MAX + LOG_RECORD_HEADER <= from + LOG_RING_FIRST)
+                (void)stage(PAYLOAD_MAX);
+        assert_int_equal(given, 0);
+
+        uint64_t end = log_end(&our_log);
+        giving_fails = -ENOSPC;
+        while (log_make_room(&our_log, ME, log_record_len(PAYLOAD_MAX)) == 0)
+                (void)stage(100);
+        assert_int_equal(giving_fails, 0);
+        assert_true(log_end(&our_log) >= end && log_end(&our_log) <= from + LOG_RING_FIRST);
+        while (log_end(&our_log) < from + 3 * LONG_RING)
+                (void)stage(PAYLOAD_MAX);
+        assert_int_equal(given, 6); /* 32 KiB, 64 KiB, ... */
+        assert_int_equal(log_wait(&our_log, ME, log_end(&our_log)), 0);
+        (void)walk();
+        munmap(ring, LONG_RING);
+}
+
 static int write_slowly(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
 {
         (void)fd, (void)offset, (void)byte_len;
@@ -313,6 +365,7 @@ int main(void)
                 cmocka_unit_test_setup_teardown(test_a_commit_alone_is_one_call, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_the_time_of_a_write_is_followed, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_ring_and_segments_wrap_anywhere, setup_in_memory, teardown),
+                cmocka_unit_test_setup_teardown(test_the_ring_gets_memory_as_it_is_used, setup_in_memory, teardown),
                 cmocka_unit_test_setup_teardown(test_a_pad_always_has_room, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_room_is_counted_exactly, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_room_is_made_by_adding_segments, setup, teardown),

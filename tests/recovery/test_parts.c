@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* In which order pages go home: every part of random moves, against the rules as they are written (P1, P2, P8). */
+/* In which order pages go home: every part of random moves, against the rules as they are written (CP1, CP2, CP8). */
 
 #include "tests/base/scratch.h"
 

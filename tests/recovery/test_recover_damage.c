@@ -202,7 +202,7 @@ static void test_a_damaged_page_in_the_area(void **state)
         expect_recovery();
 }
 
-/* P13: the page stands at home. Another page that stands there does not help. */
+/* CP13: the page stands at home. Another page that stands there does not help. */
 static void test_a_damaged_page_that_stands_at_home(void **state)
 {
         (void)state;
@@ -234,7 +234,7 @@ static int guard(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
         return is_there && !fstat(fd, &st) && st.st_ino == guarded.st_ino ? -EIO : 0;
 }
 
-/* P13: it is not written again, which might tear it. */
+/* CP13: it is not written again, which might tear it. */
 static void test_what_stands_at_home_is_left_there(void **state)
 {
         int guarded_pages = 0;

@@ -2,7 +2,7 @@
 #include "recovery/recover.h"
 
 /*
- * Recovery that gives up pages that nobody has any more (P14): each is named, and is found as damaged ever after;
+ * Recovery that gives up pages that nobody has any more (CP14): each is named, and is found as damaged ever after;
  * whatever passes for sound is as the newest commit left it; no page of before passes for one that is lost. So wherever
  * it is interrupted, and however it is run again.
  */

@@ -13,37 +13,37 @@
 
 enum { PAGE = 4096 };
 
-static rewire_pool *make_pool(size_t page_bytes, uint64_t pages)
+static xac_rewire_pool *make_pool(size_t page_bytes, uint64_t pages)
 {
-        const rewire_pool_options options = { .page_bytes = page_bytes, .max_bytes = pages * page_bytes };
-        rewire_pool *pool;
+        const xac_rewire_pool_options options = { .page_bytes = page_bytes, .max_bytes = pages * page_bytes };
+        xac_rewire_pool *pool;
 
-        check_ok(rewire_pool_create(&options, &pool));
+        check_ok(xac_rewire_pool_create(&options, &pool));
         return pool;
 }
 
-static uint64_t taken_pages(rewire_pool *pool)
+static uint64_t taken_pages(xac_rewire_pool *pool)
 {
-        rewire_pool_stats stats;
+        xac_rewire_pool_stats stats;
 
-        rewire_pool_stat(pool, &stats);
+        xac_rewire_pool_stat(pool, &stats);
         return stats.taken_pages;
 }
 
-static uint64_t item_at(const rewire_vector *vector, size_t i)
+static uint64_t item_at(const xac_rewire_vector *vector, size_t i)
 {
         return ((const uint64_t *)vector->items)[i];
 }
 
-static void push(rewire_vector *vector, uint64_t count)
+static void push(xac_rewire_vector *vector, uint64_t count)
 {
         for (uint64_t i = 0; i < count; i++) {
                 const uint64_t item = vector->count * 7;
-                check_ok(rewire_vector_push(vector, &item));
+                check_ok(xac_rewire_vector_push(vector, &item));
         }
 }
 
-static void check_items(const rewire_vector *vector)
+static void check_items(const xac_rewire_vector *vector)
 {
         for (uint64_t i = 0; i < vector->count; i++)
                 check_equal(item_at(vector, i), i * 7);
@@ -51,11 +51,11 @@ static void check_items(const rewire_vector *vector)
 
 static void items_stay_while_it_grows_and_shrinks(size_t page_bytes, uint64_t items)
 {
-        rewire_pool *pool = make_pool(page_bytes, 4 * (items * 8 / page_bytes + 2));
-        rewire_vector *vector, *other;
+        xac_rewire_pool *pool = make_pool(page_bytes, 4 * (items * 8 / page_bytes + 2));
+        xac_rewire_vector *vector, *other;
 
-        check_ok(rewire_vector_create(pool, sizeof(uint64_t), &vector));
-        check_ok(rewire_vector_create(pool, sizeof(uint64_t), &other));
+        check_ok(xac_rewire_vector_create(pool, sizeof(uint64_t), &vector));
+        check_ok(xac_rewire_vector_create(pool, sizeof(uint64_t), &other));
         check(!vector->capacity && !vector->items);
         for (uint64_t some = 1; vector->count < items; some *= 2) {
                 push(vector, some);
@@ -64,21 +64,21 @@ static void items_stay_while_it_grows_and_shrinks(size_t page_bytes, uint64_t it
         check_items(vector);
         check_items(other);
         vector->count /= 5;
-        rewire_vector_shrink(vector);
+        xac_rewire_vector_shrink(vector);
         check(vector->capacity - vector->count < page_bytes / 8 + 1);
         check_items(vector);
         push(vector, items / 2);
         check_items(vector);
         vector->count = 0;
-        rewire_vector_shrink(vector);
+        xac_rewire_vector_shrink(vector);
         check_equal(vector->capacity, 0);
         push(vector, 10);
         check_items(vector);
-        rewire_vector_destroy(vector);
-        rewire_vector_destroy(other);
-        rewire_vector_destroy(NULL);
+        xac_rewire_vector_destroy(vector);
+        xac_rewire_vector_destroy(other);
+        xac_rewire_vector_destroy(NULL);
         check_equal(taken_pages(pool), 0);
-        check_ok(rewire_pool_destroy(pool));
+        check_ok(xac_rewire_pool_destroy(pool));
 }
 
 static void items_stay_in_small_pages(void)
@@ -88,55 +88,55 @@ static void items_stay_in_small_pages(void)
 
 static void items_stay_in_huge_pages(void)
 {
-        items_stay_while_it_grows_and_shrinks(REWIRE_HUGE_BYTES, 3000000);
+        items_stay_while_it_grows_and_shrinks(XAC_REWIRE_HUGE_BYTES, 3000000);
 }
 
 static void items_of_any_length(void)
 {
-        rewire_pool *pool = make_pool(PAGE, 1000);
+        xac_rewire_pool *pool = make_pool(PAGE, 1000);
 
         for (size_t item_len = 1; item_len <= PAGE; item_len = 2 * item_len + item_len % 3) {
                 static unsigned char item[PAGE];
-                rewire_vector *vector;
+                xac_rewire_vector *vector;
 
-                check_ok(rewire_vector_create(pool, item_len, &vector));
+                check_ok(xac_rewire_vector_create(pool, item_len, &vector));
                 for (int i = 0; i < 60; i++) {
                         memset(item, i, item_len);
-                        check_ok(rewire_vector_push(vector, item));
+                        check_ok(xac_rewire_vector_push(vector, item));
                 }
                 for (int i = 0; i < 60; i++)
                         for (size_t k = 0; k < item_len; k++)
                                 check_equal(((unsigned char *)vector->items)[i * item_len + k], i);
-                rewire_vector_destroy(vector);
+                xac_rewire_vector_destroy(vector);
         }
-        rewire_vector *none;
-        check_equal(rewire_vector_create(pool, 0, &none), -EINVAL);
-        check_equal(rewire_vector_create(pool, PAGE + 1, &none), -EINVAL);
+        xac_rewire_vector *none;
+        check_equal(xac_rewire_vector_create(pool, 0, &none), -EINVAL);
+        check_equal(xac_rewire_vector_create(pool, PAGE + 1, &none), -EINVAL);
         check_equal(taken_pages(pool), 0);
-        check_ok(rewire_pool_destroy(pool));
+        check_ok(xac_rewire_pool_destroy(pool));
 }
 
 static void a_full_pool_leaves_it_as_it_was(void)
 {
-        rewire_pool *pool = make_pool(PAGE, 20);
+        xac_rewire_pool *pool = make_pool(PAGE, 20);
         const uint64_t item = 1;
-        rewire_vector *vector;
+        xac_rewire_vector *vector;
         int err = 0;
 
-        check_ok(rewire_vector_create(pool, sizeof(item), &vector));
+        check_ok(xac_rewire_vector_create(pool, sizeof(item), &vector));
         push(vector, 5000);
         while (!err) {
                 const uint64_t next = vector->count * 7;
-                err = rewire_vector_push(vector, &next);
+                err = xac_rewire_vector_push(vector, &next);
         }
         check_equal(err, -ENOSPC);
         check(vector->count == vector->capacity && vector->count >= 19 * PAGE / 8);
         check_items(vector);
         check_equal(taken_pages(pool), vector->capacity / (PAGE / 8));
-        check_equal(rewire_vector_reserve(vector, SIZE_MAX / 2), -ENOSPC);
-        rewire_vector_destroy(vector);
+        check_equal(xac_rewire_vector_reserve(vector, SIZE_MAX / 2), -ENOSPC);
+        xac_rewire_vector_destroy(vector);
         check_equal(taken_pages(pool), 0);
-        check_ok(rewire_pool_destroy(pool));
+        check_ok(xac_rewire_pool_destroy(pool));
 }
 
 static struct chance chance;
@@ -153,18 +153,18 @@ static int fail_some(enum sys_call call, int fd, uint64_t offset, size_t byte_le
 /* Whatever fails, items and pages are all there. */
 static void failures_lose_nothing(void)
 {
-        rewire_pool *pool = make_pool(PAGE, 4000);
+        xac_rewire_pool *pool = make_pool(PAGE, 4000);
         uint64_t failures = 0;
 
         chance.state = chance_seed();
         for (int round = 0; round < 200; round++) {
-                rewire_vector *vector, *other;
-                check_ok(rewire_vector_create(pool, sizeof(uint64_t), &vector));
-                check_ok(rewire_vector_create(pool, sizeof(uint64_t), &other));
+                xac_rewire_vector *vector, *other;
+                check_ok(xac_rewire_vector_create(pool, sizeof(uint64_t), &vector));
+                check_ok(xac_rewire_vector_create(pool, sizeof(uint64_t), &other));
                 while (vector->count < 100000) {
                         push(other, chance_below(&chance, 600));
                         sys_fail = fail_some;
-                        int err = rewire_vector_reserve(vector, vector->count + 1 + chance_below(&chance, 20000));
+                        int err = xac_rewire_vector_reserve(vector, vector->count + 1 + chance_below(&chance, 20000));
                         sys_fail = NULL;
                         check(!err || err == -ENOMEM);
                         failures += err != 0;
@@ -176,12 +176,12 @@ static void failures_lose_nothing(void)
                 }
                 check_items(vector);
                 check_items(other);
-                rewire_vector_destroy(vector);
-                rewire_vector_destroy(other);
+                xac_rewire_vector_destroy(vector);
+                xac_rewire_vector_destroy(other);
                 check_equal(taken_pages(pool), 0);
         }
         check(failures > 100);
-        check_ok(rewire_pool_destroy(pool));
+        check_ok(xac_rewire_pool_destroy(pool));
 }
 
 int main(void)

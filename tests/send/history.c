@@ -44,7 +44,7 @@ enum {
 };
 
 static const char *const tree_names[TREES] = { "fixed", "any" };
-static const bptree_options tree_options[TREES] = { { .key_bytes = 8, .value_bytes = 32 }, { .key_bytes = 0 } };
+static const xac_tree_options tree_options[TREES] = { { .key_bytes = 8, .value_bytes = 32 }, { .key_bytes = 0 } };
 
 static struct {
         uint64_t ranges, writers, servers;
@@ -61,24 +61,24 @@ static struct common {
 struct desk {
         struct chance chance;
         xac_env *env;
-        page_arena *arena;
-        bptree *trees[TREES];
+        xac_arena *arena;
+        xac_tree *trees[TREES];
 };
 
 static void desk_open(struct desk *desk, uint64_t number)
 {
         desk->chance.state = chance_seed() + number * 7919;
         check_ok(xac_open(scratch_path("env"), seat_open_flags(0), NULL, &desk->env));
-        check_ok(page_arena_open_env(desk->env, "trees", PAGE_ARENA_DECLARED, &desk->arena));
+        check_ok(xac_arena_open_env(desk->env, "trees", XAC_ARENA_DECLARED, &desk->arena));
         for (int i = 0; i < TREES; i++)
-                check_ok(bptree_open(desk->arena, tree_names[i], BPTREE_CREATE, &tree_options[i], &desk->trees[i]));
+                check_ok(xac_tree_open(desk->arena, tree_names[i], XAC_TREE_CREATE, &tree_options[i], &desk->trees[i]));
 }
 
 static void desk_close(struct desk *desk)
 {
         for (int i = 0; i < TREES; i++)
-                bptree_close(desk->trees[i]);
-        check_ok(page_arena_close(desk->arena));
+                xac_tree_close(desk->trees[i]);
+        check_ok(xac_arena_close(desk->arena));
         check_ok(xac_close(desk->env));
 }
 
@@ -116,8 +116,8 @@ static int change(void *changing_)
                 int err;
 
                 memset(value, (int)below(desk, 256), value_len);
-                err = below(desk, 3) ? bptree_put(desk->trees[tree], key, key_len, value, value_len, 0)
-                                     : bptree_delete(desk->trees[tree], key, key_len);
+                err = below(desk, 3) ? xac_tree_put(desk->trees[tree], key, key_len, value, value_len, 0)
+                                     : xac_tree_delete(desk->trees[tree], key, key_len);
                 if (err && err != -ENOENT)
                         return err;
         }
@@ -150,7 +150,7 @@ static void add_bytes(uint64_t *sum, const void *bytes, size_t byte_len)
                 *sum = (*sum ^ ((const unsigned char *)bytes)[i]) * UINT64_C(0x100000001b3); /* FNV-1a */
 }
 
-static void add_record(uint64_t *sum, const bptree_record *record)
+static void add_record(uint64_t *sum, const xac_tree_record *record)
 {
         add_bytes(sum, &record->key_len, sizeof(record->key_len));
         add_bytes(sum, record->key, record->key_len);
@@ -159,18 +159,18 @@ static void add_record(uint64_t *sum, const bptree_record *record)
 }
 
 struct summing {
-        bptree *tree;
+        xac_tree *tree;
         uint64_t sum, left;
 };
 
-static int add(void *summing_, const bptree_record *record)
+static int add(void *summing_, const xac_tree_record *record)
 {
         struct summing *summing = summing_;
         static unsigned char value[VALUE_ROOM];
-        bptree_record whole = *record;
+        xac_tree_record whole = *record;
         size_t len;
 
-        check_ok(bptree_get(summing->tree, record->key, record->key_len, value, sizeof(value), &len));
+        check_ok(xac_tree_get(summing->tree, record->key, record->key_len, value, sizeof(value), &len));
         check_equal(len, record->value_len);
         whole.value = value;
         add_record(&summing->sum, &whole);
@@ -180,14 +180,14 @@ static int add(void *summing_, const bptree_record *record)
 static uint64_t sum_of_snapshot(xac_snapshot *snapshot, const xac_send_request *request)
 {
         struct summing summing = { .left = request->max_records ? request->max_records : UINT64_MAX };
-        page_arena *arena;
+        xac_arena *arena;
 
-        check_ok(page_arena_open_snapshot(snapshot, "trees", &arena));
-        check_ok(bptree_open(arena, request->tree, 0, NULL, &summing.tree));
-        check(bptree_scan(summing.tree, request->from, request->from_len, request->to, request->to_len, add,
-                          &summing) >= 0);
-        bptree_close(summing.tree);
-        check_ok(page_arena_close(arena));
+        check_ok(xac_arena_open_snapshot(snapshot, "trees", &arena));
+        check_ok(xac_tree_open(arena, request->tree, 0, NULL, &summing.tree));
+        check(xac_tree_scan(summing.tree, request->from, request->from_len, request->to, request->to_len, add,
+                            &summing) >= 0);
+        xac_tree_close(summing.tree);
+        check_ok(xac_arena_close(arena));
         return summing.sum;
 }
 
@@ -204,7 +204,7 @@ struct client {
 
 static uint64_t sum_of_range(xac_range *range)
 {
-        bptree_record record;
+        xac_tree_record record;
         uint64_t sum = 0;
 
         while (!xac_range_next(range)) {
@@ -351,13 +351,13 @@ static void be_server(int number, void *unused)
 static void check_all_is_given_back(struct desk *desk)
 {
         xac_stats stats;
-        bptree_report report;
+        xac_tree_report report;
 
         check_ok(xac_checkpoint(desk->env));
         check_ok(xac_stat(desk->env, &stats));
         check_equal(stats.participants, 1);
         check(stats.pool_bytes_used < TREE_BYTES);
-        check_ok(bptree_check(desk->arena, &report));
+        check_ok(xac_tree_check(desk->arena, &report));
 }
 
 static void run(int unused, void *nothing)

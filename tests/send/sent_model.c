@@ -6,7 +6,7 @@
 
 #include "tests/support/check.h"
 
-void model_start(struct sent_model *model, struct chance *chance, const bptree_options *options, uint32_t page_bytes)
+void model_start(struct sent_model *model, struct chance *chance, const xac_tree_options *options, uint32_t page_bytes)
 {
         memset(model, 0, sizeof(*model));
         model->chance = chance;
@@ -53,13 +53,13 @@ static bool is_long(const struct sent_model *model, unsigned number)
         return value_len(model, number, model->now[number]) > 1000;
 }
 
-bptree_record model_record(const struct sent_model *model, unsigned number, unsigned version)
+xac_tree_record model_record(const struct sent_model *model, unsigned number, unsigned version)
 {
         static unsigned char room[MODEL_KEYS * 4][MODEL_KEY_ROOM + 8];
         static unsigned char values[256][MODEL_VALUE_ROOM];
         static unsigned next;
         unsigned char *key = room[next++ % (MODEL_KEYS * 4)];
-        bptree_record record = { .key = key, .key_len = model_key(model, number, key) };
+        xac_tree_record record = { .key = key, .key_len = model_key(model, number, key) };
 
         /* A value is made of its version alone. */
         for (unsigned i = 0; values[version][0] == 0 && i < MODEL_VALUE_ROOM; i++)
@@ -89,7 +89,7 @@ static void add_segment(struct sent_model *model, unsigned low, unsigned deltas)
         model->segments[model->count++] = (struct model_segment){ low, deltas };
 }
 
-static unsigned collect(const struct sent_model *model, unsigned from, unsigned to, bptree_record *records)
+static unsigned collect(const struct sent_model *model, unsigned from, unsigned to, xac_tree_record *records)
 {
         unsigned count = 0;
 
@@ -101,7 +101,7 @@ static unsigned collect(const struct sent_model *model, unsigned from, unsigned 
 
 static void send_records(struct sent_model *model, unsigned from, unsigned to, struct stream *stream)
 {
-        static bptree_record records[MODEL_KEYS];
+        static xac_tree_record records[MODEL_KEYS];
         const unsigned count = collect(model, from, to, records);
 
         if (!count)
@@ -120,7 +120,7 @@ struct pages {
         uint32_t count;
 };
 
-static int add_page(void *arg, const bptree_leaf_view *view)
+static int add_page(void *arg, const xac_tree_leaf_view *view)
 {
         struct pages *pages = arg;
 
@@ -149,29 +149,29 @@ static void send_pages(struct sent_model *model, unsigned from, unsigned to, str
         unsigned begin = from, end = to;
         const unsigned first = model->count;
         struct pages pages = { .model = model };
-        page_arena *arena;
-        bptree *tree;
+        xac_arena *arena;
+        xac_tree *tree;
 
         if (from == model->from)
                 begin -= (unsigned)chance_below(model->chance, begin < 30 ? begin + 1 : 30);
         if (to == model->to)
                 end += (unsigned)chance_below(model->chance, MODEL_KEYS - end < 30 ? MODEL_KEYS - end + 1 : 30);
-        check_ok(page_arena_open_memory(1 << 26, model->page_bytes, &arena));
-        check_ok(bptree_open(arena, "tree", BPTREE_CREATE, &model->options, &tree));
+        check_ok(xac_arena_open_memory(1 << 26, model->page_bytes, &arena));
+        check_ok(xac_tree_open(arena, "tree", XAC_TREE_CREATE, &model->options, &tree));
         for (unsigned i = begin; i < end; i++) {
-                bptree_record record = model_record(model, i, model->now[i]);
+                xac_tree_record record = model_record(model, i, model->now[i]);
 
                 if (model->now[i] && !is_long(model, i))
-                        check_ok(bptree_put(tree, record.key, record.key_len, record.value, record.value_len, 0));
+                        check_ok(xac_tree_put(tree, record.key, record.key_len, record.value, record.value_len, 0));
         }
-        check_ok(bptree_scan_leaves(tree, NULL, 0, NULL, 0, add_page, &pages));
+        check_ok(xac_tree_scan_leaves(tree, NULL, 0, NULL, 0, add_page, &pages));
         number_lows(model, first, begin, from, to);
         if (pages.count)
                 stream_frame(stream, SEND_PAGES, pages.count, pages.pages.len);
         stream_add(stream, pages.pages.bytes, pages.pages.len);
         stream_free(&pages.pages);
-        bptree_close(tree);
-        check_ok(page_arena_close(arena));
+        xac_tree_close(tree);
+        check_ok(xac_arena_close(arena));
 }
 
 static bool has_long(const struct sent_model *model, unsigned from, unsigned to)
@@ -211,7 +211,7 @@ static unsigned version_in(const uint8_t *versions, unsigned number, unsigned lo
 static void send_delta(struct sent_model *model, unsigned low, unsigned high, unsigned new_low, unsigned new_high,
                        struct stream *stream)
 {
-        static bptree_record changes[MODEL_KEYS];
+        static xac_tree_record changes[MODEL_KEYS];
         unsigned begin = low < new_low ? low : new_low, end = high > new_high ? high : new_high;
         uint32_t count = 0;
 

@@ -22,7 +22,7 @@ struct model_segment {
 
 struct sent_model {
         struct chance *chance;
-        bptree_options options;
+        xac_tree_options options;
         uint32_t page_bytes;
         uint64_t sequence;        /* as of which the client has it; 0: it has nothing */
         unsigned from, to;        /* the range: [from, to) */
@@ -33,7 +33,7 @@ struct sent_model {
         bool is_rows; /* all it has came as records in one response */
 };
 
-void model_start(struct sent_model *model, struct chance *chance, const bptree_options *options, uint32_t page_bytes);
+void model_start(struct sent_model *model, struct chance *chance, const xac_tree_options *options, uint32_t page_bytes);
 /* Another range, of which the client has nothing. */
 void model_aim(struct sent_model *model, unsigned from, unsigned to);
 /* Puts and deletes some of the keys in a part of the range. */
@@ -44,6 +44,6 @@ void model_respond(struct sent_model *model, bool all, struct stream *stream);
 /* Bytes of a key; of the record as it is now, which is there if its version is not 0. Good until as many others were
  * asked for. */
 size_t model_key(const struct sent_model *model, unsigned number, unsigned char *key);
-bptree_record model_record(const struct sent_model *model, unsigned number, unsigned version);
+xac_tree_record model_record(const struct sent_model *model, unsigned number, unsigned version);
 
 #endif

@@ -40,7 +40,7 @@ void stream_begin(struct stream *stream, const struct send_begin *begin, const v
         stream_add(stream, to, begin->to_len);
 }
 
-void stream_rows(struct stream *stream, const bptree_record *records, uint32_t count)
+void stream_rows(struct stream *stream, const xac_tree_record *records, uint32_t count)
 {
         const uint64_t stride = count ? records->key_len + records->value_len : 0;
 
@@ -51,7 +51,7 @@ void stream_rows(struct stream *stream, const bptree_record *records, uint32_t c
         }
 }
 
-void stream_cells(struct stream *stream, uint32_t kind, const bptree_record *records, uint32_t count)
+void stream_cells(struct stream *stream, uint32_t kind, const xac_tree_record *records, uint32_t count)
 {
         uint64_t byte_len = count * sizeof(struct send_lengths);
 

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <xac/bptree.h>
+#include <xac/tree.h>
 
 #include "send/send_format.h"
 
@@ -24,8 +24,8 @@ void stream_frame(struct stream *stream, uint32_t kind, uint32_t count, uint64_t
 /* from_len and to_len of `begin` say how long the bounds are. */
 void stream_begin(struct stream *stream, const struct send_begin *begin, const void *from, const void *to);
 /* Side by side, or with a table. A change whose value is NULL: the record is gone. */
-void stream_rows(struct stream *stream, const bptree_record *records, uint32_t count);
-void stream_cells(struct stream *stream, uint32_t kind, const bptree_record *records, uint32_t count);
+void stream_rows(struct stream *stream, const xac_tree_record *records, uint32_t count);
+void stream_cells(struct stream *stream, uint32_t kind, const xac_tree_record *records, uint32_t count);
 void stream_end(struct stream *stream, uint64_t flags);
 void stream_error(struct stream *stream, int number, const char *message);
 

@@ -24,8 +24,8 @@
 enum { KEYS = 800, VALUE_MAX = 6000, RESPONSE_MAX = 8 << 20, LASTING = 1, FIXED = 2, PAGES = 4 };
 
 static xac_env *env;
-static page_arena *arena;
-static bptree *tree;
+static xac_arena *arena;
+static xac_tree *tree;
 static int sockets[2];
 static unsigned char *response;
 static size_t response_len;
@@ -47,26 +47,26 @@ static void put(int i, int filling)
         unsigned char key[8] = { [6] = (unsigned char)(i >> 8), [7] = (unsigned char)i };
 
         memset(value, filling, sizeof(value));
-        check_ok(bptree_put(tree, key, sizeof(key), value, value_length(i), 0));
+        check_ok(xac_tree_put(tree, key, sizeof(key), value, value_length(i), 0));
 }
 
 static void open_tree(void)
 {
-        const bptree_options options = { .key_bytes = 8, .value_bytes = 24 };
+        const xac_tree_options options = { .key_bytes = 8, .value_bytes = 24 };
 
         response = malloc(RESPONSE_MAX);
         check(response != NULL);
         check_ok(xac_open(scratch_path("env"), seat_open_flags(0), NULL, &env));
-        check_ok(page_arena_open_env(env, "trees", PAGE_ARENA_DECLARED, &arena));
-        check_ok(bptree_open(arena, "tree", BPTREE_CREATE, is_fixed ? &options : NULL, &tree));
+        check_ok(xac_arena_open_env(env, "trees", XAC_ARENA_DECLARED, &arena));
+        check_ok(xac_tree_open(arena, "tree", XAC_TREE_CREATE, is_fixed ? &options : NULL, &tree));
         for (int i = 0; i < KEYS; i++)
                 put(i, i);
 }
 
 static void close_tree(void)
 {
-        bptree_close(tree);
-        check_ok(page_arena_close(arena));
+        xac_tree_close(tree);
+        check_ok(xac_arena_close(arena));
         check_ok(xac_close(env));
         free(response);
 }

@@ -12,8 +12,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <xac/bptree.h>
 #include <xac/send.h>
+#include <xac/tree.h>
 
 #include "send/send_format.h"
 #include "tests/send/sockets.h"
@@ -27,21 +27,21 @@ enum { RECORDS = 60000, VALUE_BYTES = 200 };
 
 static void make_environment(void)
 {
-        const bptree_options records = { .key_bytes = 8, .value_bytes = VALUE_BYTES };
+        const xac_tree_options records = { .key_bytes = 8, .value_bytes = VALUE_BYTES };
         static char value[VALUE_BYTES];
-        page_arena *arena;
-        bptree *tree;
+        xac_arena *arena;
+        xac_tree *tree;
         xac_env *env;
 
         check_ok(xac_open(scratch_path("env"), XAC_CREATE, NULL, &env));
-        check_ok(page_arena_open_env(env, "trees", PAGE_ARENA_DECLARED, &arena));
-        check_ok(bptree_open(arena, "tree", BPTREE_CREATE, &records, &tree));
+        check_ok(xac_arena_open_env(env, "trees", XAC_ARENA_DECLARED, &arena));
+        check_ok(xac_tree_open(arena, "tree", XAC_TREE_CREATE, &records, &tree));
         check_ok(xbegin(env, 0));
         for (uint64_t i = 0; i < RECORDS; i++)
-                check_ok(bptree_put(tree, &i, sizeof(i), value, sizeof(value), 0));
+                check_ok(xac_tree_put(tree, &i, sizeof(i), value, sizeof(value), 0));
         check_ok(xend(env));
-        bptree_close(tree);
-        check_ok(page_arena_close(arena));
+        xac_tree_close(tree);
+        check_ok(xac_arena_close(arena));
         check_ok(xac_close(env));
 }
 

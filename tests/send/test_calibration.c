@@ -59,18 +59,18 @@ static void close_peer(struct peer *peer)
 static void fill(xac_env *env)
 {
         static const char value[LARGE];
-        page_arena *arena;
-        bptree *tree;
+        xac_arena *arena;
+        xac_tree *tree;
 
-        check_ok(page_arena_open_env(env, "trees", PAGE_ARENA_DECLARED, &arena));
-        check_ok(bptree_open(arena, "tree", BPTREE_CREATE, NULL, &tree));
+        check_ok(xac_arena_open_env(env, "trees", XAC_ARENA_DECLARED, &arena));
+        check_ok(xac_tree_open(arena, "tree", XAC_TREE_CREATE, NULL, &tree));
         for (unsigned i = 0; i < RECORDS; i++) {
                 const unsigned char key[2] = { (unsigned char)(i >> 8), (unsigned char)i };
 
-                check_ok(bptree_put(tree, key, sizeof(key), value, i % 4 ? SMALL : LARGE, 0));
+                check_ok(xac_tree_put(tree, key, sizeof(key), value, i % 4 ? SMALL : LARGE, 0));
         }
-        bptree_close(tree);
-        check_ok(page_arena_close(arena));
+        xac_tree_close(tree);
+        check_ok(xac_arena_close(arena));
 }
 
 static uint64_t packed(xac_env *env, uint32_t gather_bytes)
@@ -130,6 +130,7 @@ static void what_cannot_be_measured_is_an_error(void)
 
         open_peer(&peer, 0);
         check_code(xac_send_calibrate(peer.sockets[0], 1, NULL), -EINVAL);
+        check_code(xac_send_calibrate(peer.sockets[0], 1, &(xac_send_options){ .reserved = { [3] = 1 } }), -EINVAL);
         check_ok(shutdown(peer.sockets[1], SHUT_RD));
         check_code(xac_send_calibrate(peer.sockets[0], 1, &options), -EPIPE);
         check_equal(options.gather_bytes, 5);
@@ -180,6 +181,9 @@ static void each_kind_of_socket_has_a_line(void)
         check_read(path, &tcp, 300, 9000);
         options.gather_bytes = 0;
         check_code(xac_send_options_write(path, tcp.sockets[0], &options), -EINVAL);
+        options = (xac_send_options){ .gather_bytes = 1, .zerocopy_bytes = 1, .reserved = { [3] = 1 } };
+        check_code(xac_send_options_write(path, tcp.sockets[0], &options), -EINVAL);
+        check_code(xac_send_options_read(path, tcp.sockets[0], &options), -EINVAL);
         check_read(path, &tcp, 300, 9000);
         close_peer(&local);
         close_peer(&tcp);

@@ -16,10 +16,10 @@
 
 enum { PAGE_BYTES = 4096, LEAVES = 64, KEY_ROOM = 16, VALUE_ROOM = 2000, KEYS = 120, ANY = SEND_PAGE_MAX };
 
-static const bptree_options kinds[] = { { .key_bytes = 8, .value_bytes = 8 },
-                                        { .key_bytes = 8, .value_bytes = 0 },
-                                        { .key_bytes = 8, .value_bytes = 61 },
-                                        { .key_bytes = 0 } };
+static const xac_tree_options kinds[] = { { .key_bytes = 8, .value_bytes = 8 },
+                                          { .key_bytes = 8, .value_bytes = 0 },
+                                          { .key_bytes = 8, .value_bytes = 61 },
+                                          { .key_bytes = 0 } };
 
 static struct chance chance;
 
@@ -32,21 +32,21 @@ static int setup(void **state)
 
 /* ---- trees, and copies of their leaves ---- */
 
-static page_arena *arena;
-static bptree *tree;
-static const bptree_options *options;
+static xac_arena *arena;
+static xac_tree *tree;
+static const xac_tree_options *options;
 
-static void open_tree(const bptree_options *its_options)
+static void open_tree(const xac_tree_options *its_options)
 {
         options = its_options;
-        check_ok(page_arena_open_memory(1 << 26, PAGE_BYTES, &arena));
-        check_ok(bptree_open(arena, "tree", BPTREE_CREATE, options, &tree));
+        check_ok(xac_arena_open_memory(1 << 26, PAGE_BYTES, &arena));
+        check_ok(xac_tree_open(arena, "tree", XAC_TREE_CREATE, options, &tree));
 }
 
 static void close_tree(void)
 {
-        bptree_close(tree);
-        check_ok(page_arena_close(arena));
+        xac_tree_close(tree);
+        check_ok(xac_arena_close(arena));
 }
 
 static size_t make_key(unsigned number, unsigned char *key)
@@ -63,25 +63,25 @@ static void put(unsigned number, unsigned char byte, size_t value_len)
         const size_t key_len = make_key(number, key);
 
         memset(value, byte, sizeof(value));
-        check_ok(bptree_put(tree, key, key_len, value, options->key_bytes ? options->value_bytes : value_len, 0));
+        check_ok(xac_tree_put(tree, key, key_len, value, options->key_bytes ? options->value_bytes : value_len, 0));
 }
 
 static void remove_key(unsigned number)
 {
         unsigned char key[KEY_ROOM];
         const size_t key_len = make_key(number, key);
-        const int err = bptree_delete(tree, key, key_len);
+        const int err = xac_tree_delete(tree, key, key_len);
 
         check(err == 0 || err == -ENOENT);
 }
 
 struct leaves {
         unsigned char pages[LEAVES][PAGE_BYTES] __attribute__((aligned(8)));
-        bptree_leaf leaves[LEAVES];
+        xac_tree_leaf leaves[LEAVES];
         unsigned count;
 };
 
-static int copy_leaf(void *arg, const bptree_leaf_view *view)
+static int copy_leaf(void *arg, const xac_tree_leaf_view *view)
 {
         struct leaves *leaves = arg;
         const unsigned i = leaves->count++;
@@ -96,37 +96,37 @@ static int copy_leaf(void *arg, const bptree_leaf_view *view)
 static void copy_leaves(struct leaves *leaves)
 {
         leaves->count = 0;
-        check_ok(bptree_scan_leaves(tree, NULL, 0, NULL, 0, copy_leaf, leaves));
+        check_ok(xac_tree_scan_leaves(tree, NULL, 0, NULL, 0, copy_leaf, leaves));
 }
 
 /* ---- record by record ---- */
 
-static int order_of(const bptree_leaf *before, uint32_t i, const bptree_leaf *now, uint32_t j)
+static int order_of(const xac_tree_leaf *before, uint32_t i, const xac_tree_leaf *now, uint32_t j)
 {
-        bptree_record one, other;
+        xac_tree_record one, other;
 
         if (i == before->count || j == now->count)
                 return i == before->count ? 1 : -1;
-        bptree_leaf_record(before, i, &one);
-        bptree_leaf_record(now, j, &other);
+        xac_tree_leaf_record(before, i, &one);
+        xac_tree_leaf_record(now, j, &other);
         const size_t shorter = one.key_len < other.key_len ? one.key_len : other.key_len;
         const int order = memcmp(one.key, other.key, shorter);
         return order ? order : (one.key_len > other.key_len) - (one.key_len < other.key_len);
 }
 
-static bool has_other_value(const bptree_leaf *before, uint32_t i, const bptree_record *record)
+static bool has_other_value(const xac_tree_leaf *before, uint32_t i, const xac_tree_record *record)
 {
-        bptree_record old = { .value = "" };
+        xac_tree_record old = { .value = "" };
 
-        bptree_leaf_record(before, i, &old);
+        xac_tree_leaf_record(before, i, &old);
         return old.value_len != record->value_len || memcmp(old.value, record->value, old.value_len) != 0;
 }
 
-static void expect_change(const struct changes *changes, size_t at, const bptree_leaf *leaf, uint32_t i, bool is_gone)
+static void expect_change(const struct changes *changes, size_t at, const xac_tree_leaf *leaf, uint32_t i, bool is_gone)
 {
-        bptree_record record;
+        xac_tree_record record;
 
-        bptree_leaf_record(leaf, i, &record);
+        xac_tree_leaf_record(leaf, i, &record);
         check(at < changes->count);
         const struct change *change = &changes->list[at];
         check_equal(change->is_gone, is_gone);
@@ -136,7 +136,7 @@ static void expect_change(const struct changes *changes, size_t at, const bptree
         check(is_gone || change->record.value_len == record.value_len);
 }
 
-static void expect_changes(struct changes *changes, const bptree_leaf *before, const bptree_leaf *now)
+static void expect_changes(struct changes *changes, const xac_tree_leaf *before, const xac_tree_leaf *now)
 {
         uint32_t i = 0, j = 0;
         size_t found = 0;
@@ -144,10 +144,10 @@ static void expect_changes(struct changes *changes, const bptree_leaf *before, c
         check(changes_find(changes, before, now, ANY));
         while (i < before->count || j < now->count) {
                 const int order = order_of(before, i, now, j);
-                bptree_record record = { .value = "" };
+                xac_tree_record record = { .value = "" };
 
                 if (j < now->count)
-                        bptree_leaf_record(now, j, &record);
+                        xac_tree_leaf_record(now, j, &record);
                 if (order < 0)
                         expect_change(changes, found++, before, i, true);
                 else if (order > 0 || has_other_value(before, i, &record))
@@ -331,10 +331,10 @@ static void where_a_key_ends_is_a_change(void)
         struct changes changes = { .list = NULL };
 
         open_tree(&kinds[3]);
-        check_ok(bptree_put(tree, "a", 1, "bc", 2, 0));
+        check_ok(xac_tree_put(tree, "a", 1, "bc", 2, 0));
         copy_leaves(&before);
-        check_ok(bptree_delete(tree, "a", 1));
-        check_ok(bptree_put(tree, "ab", 2, "cd", 2, 0));
+        check_ok(xac_tree_delete(tree, "a", 1));
+        check_ok(xac_tree_put(tree, "ab", 2, "cd", 2, 0));
         copy_leaves(&now);
         expect_changes(&changes, before.leaves, now.leaves);
         check_equal(changes.count, 2);

@@ -9,12 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <xac/bptree.h>
-#include <xac/cobtree.h>
-#include <xac/ehash.h>
 #include <xac/heap.h>
 #include <xac/rewire.h>
 #include <xac/send.h>
+#include <xac/tree.h>
 
 #include "tests/send/sockets.h"
 #include "tests/support/check.h"
@@ -23,58 +21,60 @@
 
 enum { RECORDS = 300, ARENA_BYTES = 1 << 24 };
 
-static void fill(page_arena *arena)
+static void fill(xac_arena *arena)
 {
-        const bptree_options records = { .key_bytes = 8, .value_bytes = 8 };
-        bptree *tree;
+        const xac_tree_options records = { .key_bytes = 8, .value_bytes = 8 };
+        xac_tree *tree;
 
-        check_ok(bptree_open(arena, "tree", BPTREE_CREATE, &records, &tree));
+        check_ok(xac_tree_open(arena, "tree", XAC_TREE_CREATE, &records, &tree));
         for (uint64_t i = 0; i < RECORDS; i++)
-                check_ok(bptree_put(tree, &i, sizeof(i), &i, sizeof(i), 0));
-        bptree_close(tree);
-        closed_check("bptree_put");
+                check_ok(xac_tree_put(tree, &i, sizeof(i), &i, sizeof(i), 0));
+        xac_tree_close(tree);
+        closed_check("xac_tree_put");
 }
 
-static void fill_other_trees(page_arena *arena)
-{
-        cobtree *cob;
-        ehash *table;
+static const xac_tree_options of_cob = { .kind = XAC_TREE_COBTREE }, of_hash = { .kind = XAC_TREE_HASH };
 
-        check_ok(cobtree_open(arena, "cob", COBTREE_CREATE, NULL, &cob));
-        check_ok(ehash_open(arena, "table", EHASH_CREATE, NULL, &table));
-        closed_check("ehash_open");
+static void fill_other_trees(xac_arena *arena)
+{
+        xac_tree *cob;
+        xac_tree *table;
+
+        check_ok(xac_tree_open(arena, "cob", XAC_TREE_CREATE, &of_cob, &cob));
+        check_ok(xac_tree_open(arena, "table", XAC_TREE_CREATE, &of_hash, &table));
+        closed_check("xac_tree_open, of two kinds");
         for (uint64_t i = 0; i < RECORDS; i++) {
-                check_ok(cobtree_put(cob, &i, sizeof(i), &i, sizeof(i), 0));
-                check_ok(ehash_put(table, &i, sizeof(i), &i, sizeof(i), 0));
+                check_ok(xac_tree_put(cob, &i, sizeof(i), &i, sizeof(i), 0));
+                check_ok(xac_tree_put(table, &i, sizeof(i), &i, sizeof(i), 0));
         }
-        closed_check("ehash_put");
-        cobtree_close(cob);
-        ehash_close(table);
+        closed_check("xac_tree_put");
+        xac_tree_close(cob);
+        xac_tree_close(table);
 }
 
 static void use_rewired_memory(void)
 {
-        page_arena *arena;
-        ehash *table;
+        xac_arena *arena;
+        xac_tree *table;
 
-        check_ok(page_arena_open_rewired(ARENA_BYTES, 0, &arena));
-        closed_check("page_arena_open_rewired");
-        check_ok(ehash_open(arena, "table", EHASH_CREATE | EHASH_SHORTCUT_ALWAYS, NULL, &table));
+        check_ok(xac_arena_open_rewired(ARENA_BYTES, 0, &arena));
+        closed_check("xac_arena_open_rewired");
+        check_ok(xac_tree_open(arena, "table", XAC_TREE_CREATE | XAC_TREE_SHORTCUT_ALWAYS, &of_hash, &table));
         for (uint64_t i = 0; i < RECORDS; i++)
-                check_ok(ehash_put(table, &i, sizeof(i), &i, sizeof(i), 0));
-        closed_check("ehash_open with a shortcut");
-        ehash_close(table);
-        check_ok(page_arena_close(arena));
+                check_ok(xac_tree_put(table, &i, sizeof(i), &i, sizeof(i), 0));
+        closed_check("xac_tree_open with a shortcut");
+        xac_tree_close(table);
+        check_ok(xac_arena_close(arena));
 }
 
 static void use_file(void)
 {
-        page_arena *arena;
+        xac_arena *arena;
 
-        check_ok(page_arena_open_file(scratch_path("file"), ARENA_BYTES, 0, &arena));
-        closed_check("page_arena_open_file");
+        check_ok(xac_arena_open_file(scratch_path("file"), ARENA_BYTES, 0, &arena));
+        closed_check("xac_arena_open_file");
         fill(arena);
-        check_ok(page_arena_close(arena));
+        check_ok(xac_arena_close(arena));
 }
 
 static void use_heap(xac_env *env)
@@ -122,15 +122,15 @@ static void keep_calibration(int socket)
 static void live(int closed)
 {
         int sockets[2];
-        page_arena *arena;
+        xac_arena *arena;
         xac_env *env;
 
         sockets_connect(sockets, 1);
         closed_begin();
         closed_close(closed);
         check_ok(xac_open(scratch_path("env"), XAC_CREATE, NULL, &env));
-        check_ok(page_arena_open_env(env, "trees", PAGE_ARENA_DECLARED, &arena));
-        closed_check("page_arena_open_env");
+        check_ok(xac_arena_open_env(env, "trees", XAC_ARENA_DECLARED, &arena));
+        closed_check("xac_arena_open_env");
         fill(arena);
         fill_other_trees(arena);
         use_heap(env);
@@ -139,7 +139,7 @@ static void live(int closed)
         keep_calibration(sockets[0]);
         use_rewired_memory();
         use_file();
-        check_ok(page_arena_close(arena));
+        check_ok(xac_arena_close(arena));
         check_ok(xac_close(env));
         closed_check("xac_close");
         closed_end();

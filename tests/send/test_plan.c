@@ -11,48 +11,48 @@
 #include "tests/support/check.h"
 #include "tests/support/isolate.h"
 
-enum { RECORDS = 200, VALUE = 40, FIXED = 0, SHORT = 10, LONG = BPTREE_KEY_MAX };
+enum { RECORDS = 200, VALUE = 40, FIXED = 0, SHORT = 10, LONG = XAC_TREE_KEY_MAX };
 
-static page_arena *arena;
-static bptree *tree;
+static xac_arena *arena;
+static xac_tree *tree;
 static size_t key_len;
 
-static void make_key(unsigned number, unsigned char key[BPTREE_KEY_MAX])
+static void make_key(unsigned number, unsigned char key[XAC_TREE_KEY_MAX])
 {
-        memset(key, 0xff, BPTREE_KEY_MAX);
+        memset(key, 0xff, XAC_TREE_KEY_MAX);
         key[key_len - 1] = (unsigned char)number;
 }
 
 static void open_tree(int kind)
 {
-        static const bptree_options fixed = { .key_bytes = 8, .value_bytes = VALUE };
+        static const xac_tree_options fixed = { .key_bytes = 8, .value_bytes = VALUE };
         static const char value[VALUE];
-        unsigned char key[BPTREE_KEY_MAX];
+        unsigned char key[XAC_TREE_KEY_MAX];
 
         key_len = kind == FIXED ? 8 : (size_t)kind;
-        check_ok(page_arena_open_memory(1 << 26, 4096, &arena));
-        check_ok(bptree_open(arena, "tree", BPTREE_CREATE, kind == FIXED ? &fixed : NULL, &tree));
+        check_ok(xac_arena_open_memory(1 << 26, 4096, &arena));
+        check_ok(xac_tree_open(arena, "tree", XAC_TREE_CREATE, kind == FIXED ? &fixed : NULL, &tree));
         for (unsigned i = 256 - RECORDS; i < 256; i++) { /* the last one is the greatest key there is */
                 make_key(i, key);
-                check_ok(bptree_put(tree, key, key_len, value, VALUE, 0));
+                check_ok(xac_tree_put(tree, key, key_len, value, VALUE, 0));
         }
 }
 
 static void close_tree(void)
 {
-        bptree_close(tree);
-        check_ok(page_arena_close(arena));
+        xac_tree_close(tree);
+        check_ok(xac_arena_close(arena));
 }
 
 /* The records of a stretch are the next ones. */
 static unsigned check_stretch(const struct plan *plan, unsigned next)
 {
-        unsigned char expected[BPTREE_KEY_MAX];
-        bptree_record record;
+        unsigned char expected[XAC_TREE_KEY_MAX];
+        xac_tree_record record;
 
         for (size_t leaf = 0; leaf < plan->count; leaf++)
                 for (uint32_t i = plan->leaves[leaf].first; i < plan->leaves[leaf].end; i++) {
-                        bptree_leaf_record(&plan->leaves[leaf].leaf, i, &record);
+                        xac_tree_leaf_record(&plan->leaves[leaf].leaf, i, &record);
                         make_key(256 - RECORDS + next++, expected);
                         check_equal(record.key_len, key_len);
                         check(memcmp(record.key, expected, key_len) == 0);

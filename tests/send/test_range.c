@@ -61,8 +61,8 @@ static int give(xac_range *range, const struct stream *stream)
 
 static void expect_record(const xac_range *range, unsigned number)
 {
-        const bptree_record expected = model_record(&model, number, model.now[number]);
-        bptree_record record;
+        const xac_tree_record expected = model_record(&model, number, model.now[number]);
+        xac_tree_record record;
 
         check_ok(xac_range_record(range, &record));
         check_equal(record.key_len, expected.key_len);
@@ -80,7 +80,7 @@ static unsigned next_number(unsigned number)
 
 static void expect_all(xac_range *range)
 {
-        bptree_record record;
+        xac_tree_record record;
         unsigned number = next_number(model.from);
 
         check_equal(xac_range_sequence(range), model.sequence);
@@ -136,7 +136,7 @@ static void expect_array(xac_range *range)
         check_equal(stride, 8 + model.options.value_bytes);
         for (size_t i = 0; i < count; i++, number = next_number(number + 1)) {
                 const unsigned char *row = (const unsigned char *)records + i * stride;
-                const bptree_record expected = model_record(&model, number, model.now[number]);
+                const xac_tree_record expected = model_record(&model, number, model.now[number]);
 
                 check(number < model.to);
                 check(memcmp(row, expected.key, 8) == 0);
@@ -147,10 +147,10 @@ static void expect_array(xac_range *range)
 
 /* ---- random responses ---- */
 
-static const bptree_options kinds[] = { { .key_bytes = 8, .value_bytes = 8 },
-                                        { .key_bytes = 8, .value_bytes = 0 },
-                                        { .key_bytes = 8, .value_bytes = 77 },
-                                        { .key_bytes = 0 } };
+static const xac_tree_options kinds[] = { { .key_bytes = 8, .value_bytes = 8 },
+                                          { .key_bytes = 8, .value_bytes = 0 },
+                                          { .key_bytes = 8, .value_bytes = 77 },
+                                          { .key_bytes = 0 } };
 
 static void draw_range(void)
 {
@@ -207,7 +207,7 @@ static const struct send_begin numbers_begin = {
 static void expect_words(xac_range *range, const char *expected)
 {
         char text[200] = "";
-        bptree_record record;
+        xac_tree_record record;
 
         check_code(xac_range_first(range), *expected ? 0 : -ENOENT);
         while (!xac_range_record(range, &record)) {
@@ -233,7 +233,7 @@ static void change_begin(struct stream *stream)
 static void expect_usable(xac_range *range)
 {
         struct stream stream = { 0 };
-        bptree_record record;
+        xac_tree_record record;
 
         check_equal(xac_range_sequence(range), 0);
         check_code(xac_range_first(range), -ENOENT);
@@ -252,9 +252,9 @@ static void changes_hide_what_they_replace(void)
 {
         struct stream stream = { 0 };
         xac_range *range = open_with_words(give);
-        const bptree_record first[] = { record_of("a", NULL), record_of("ab", "new"), record_of("b", "new") };
-        const bptree_record last[] = { record_of("e", NULL), record_of("f", NULL) };
-        const bptree_record between = record_of("dd", "new");
+        const xac_tree_record first[] = { record_of("a", NULL), record_of("ab", "new"), record_of("b", "new") };
+        const xac_tree_record last[] = { record_of("e", NULL), record_of("f", NULL) };
+        const xac_tree_record between = record_of("dd", "new");
 
         change_begin(&stream);
         stream_cells(&stream, SEND_DELTA, first, 3);
@@ -276,7 +276,7 @@ static void a_segment_has_four_deltas(void)
 
         for (uint64_t sequence = 5; sequence < 10; sequence++) {
                 const char text[] = { (char)('0' + sequence), '\0' };
-                const bptree_record change = record_of("a", text);
+                const xac_tree_record change = record_of("a", text);
                 struct send_begin begin = words_begin;
                 struct stream stream = { 0 };
 
@@ -320,7 +320,7 @@ static void an_error_ends_a_response(void)
 
 static void put_begin(struct stream *stream, const struct send_begin *begin)
 {
-        static const char bounds[BPTREE_KEY_MAX + 2];
+        static const char bounds[XAC_TREE_KEY_MAX + 2];
 
         stream_begin(stream, begin, bounds, bounds);
 }
@@ -341,8 +341,8 @@ static bool bad_begin(struct stream *stream, unsigned which)
                     { { .sequence = 1, .page_bytes = 4096, .key_bytes = 8, .value_bytes = 257 } },
                     { { .sequence = 1, .page_bytes = 4096, .key_bytes = 8, .from_len = 7 } },
                     { { .sequence = 1, .page_bytes = 4096, .key_bytes = 8, .to_len = 9 } },
-                    { { .sequence = 1, .page_bytes = 4096, .from_len = BPTREE_KEY_MAX + 1 } },
-                    { { .sequence = 1, .page_bytes = 4096, .to_len = BPTREE_KEY_MAX + 1 } } };
+                    { { .sequence = 1, .page_bytes = 4096, .from_len = XAC_TREE_KEY_MAX + 1 } },
+                    { { .sequence = 1, .page_bytes = 4096, .to_len = XAC_TREE_KEY_MAX + 1 } } };
         const unsigned kinds_of_begin = sizeof(bad) / sizeof(bad[0]);
 
         if (which < kinds_of_begin) {
@@ -415,7 +415,7 @@ static bool bad_start(struct stream *stream, unsigned which)
 
 static bool bad_rows(struct stream *stream, unsigned which)
 {
-        static const bptree_record bad[][3] = {
+        static const xac_tree_record bad[][3] = {
                 { RECORD("aaaaaaaa", "11"), RECORD("aaaaaaaa", "22"), RECORD("bbbbbbbb", "33") },
                 { RECORD("aaaaaaab", "11"), RECORD("aaaaaaaa", "22"), RECORD("bbbbbbbb", "33") },
                 { RECORD("aaaaaaaa", "11"), RECORD("cccccccc", "22"), RECORD("bbbbbbbb", "33") },
@@ -460,7 +460,7 @@ static bool bad_cells(struct stream *stream, unsigned which)
                 { SEND_RECORDS, 1, { { 1, 2 } }, "kv" },
                 { SEND_RECORDS, 1, { { 2, SEND_GONE } }, "gk" },
                 { SEND_RECORDS, 1, { { UINT32_MAX, 2 } }, "gg" },
-                { SEND_RECORDS, 1, { { 1, BPTREE_VALUE_MAX + 1 } }, "gg" },
+                { SEND_RECORDS, 1, { { 1, XAC_TREE_VALUE_MAX + 1 } }, "gg" },
                 { SEND_RECORDS, 2, { { 1, 0 }, { 1, 0 } }, "gg" },
                 { SEND_RECORDS, 2, { { 1, 0 }, { 1, 0 } }, "hg" },
                 { SEND_RECORDS, 2, { { 2, 0 }, { 1, 0 } }, "ggg" },
@@ -537,7 +537,7 @@ static bool bad_base(struct stream *stream, unsigned which)
 
 enum { OTHER_TREE = 1, LONG_VALUE };
 
-static int copy_page(void *page, const bptree_leaf_view *view)
+static int copy_page(void *page, const xac_tree_leaf_view *view)
 {
         memcpy(page, view->leaf.page, view->leaf.page_bytes);
         return 0;
@@ -547,19 +547,19 @@ static int copy_page(void *page, const bptree_leaf_view *view)
 static void make_page(unsigned char *page, unsigned what)
 {
         static const char value[3000];
-        bptree *tree, *other;
-        page_arena *arena;
+        xac_tree *tree, *other;
+        xac_arena *arena;
 
-        check_ok(page_arena_open_memory(1 << 26, 4096, &arena));
-        check_ok(bptree_open(arena, "first", BPTREE_CREATE, NULL, &tree));
-        check_ok(bptree_open(arena, "other", BPTREE_CREATE, NULL, &other));
-        bptree *const filled = what == OTHER_TREE ? other : tree;
-        check_ok(bptree_put(filled, "g", 1, "value", 5, 0));
-        check_ok(bptree_put(filled, "h", 1, value, what == LONG_VALUE ? sizeof(value) : 5, 0));
-        check_ok(bptree_scan_leaves(filled, NULL, 0, NULL, 0, copy_page, page));
-        bptree_close(tree);
-        bptree_close(other);
-        check_ok(page_arena_close(arena));
+        check_ok(xac_arena_open_memory(1 << 26, 4096, &arena));
+        check_ok(xac_tree_open(arena, "first", XAC_TREE_CREATE, NULL, &tree));
+        check_ok(xac_tree_open(arena, "other", XAC_TREE_CREATE, NULL, &other));
+        xac_tree *const filled = what == OTHER_TREE ? other : tree;
+        check_ok(xac_tree_put(filled, "g", 1, "value", 5, 0));
+        check_ok(xac_tree_put(filled, "h", 1, value, what == LONG_VALUE ? sizeof(value) : 5, 0));
+        check_ok(xac_tree_scan_leaves(filled, NULL, 0, NULL, 0, copy_page, page));
+        xac_tree_close(tree);
+        xac_tree_close(other);
+        check_ok(xac_arena_close(arena));
 }
 
 static bool bad_page(struct stream *stream, unsigned which)
@@ -575,7 +575,7 @@ static bool bad_page(struct stream *stream, unsigned which)
                 page[2] ^= 1; /* its count */
         change_begin(stream);
         if (which == NOT_BEHIND) {
-                const bptree_record behind = record_of("ga", "");
+                const xac_tree_record behind = record_of("ga", "");
 
                 stream_cells(stream, SEND_RECORDS, &behind, 1);
         }
@@ -642,17 +642,17 @@ static xac_range *open_with_page(const struct send_begin *begin)
 {
         unsigned char page[4096];
         struct stream stream = { 0 };
-        page_arena *arena;
+        xac_arena *arena;
         xac_range *range;
-        bptree *tree;
+        xac_tree *tree;
 
-        check_ok(page_arena_open_memory(1 << 26, sizeof(page), &arena));
-        check_ok(bptree_open(arena, "first", BPTREE_CREATE, NULL, &tree));
+        check_ok(xac_arena_open_memory(1 << 26, sizeof(page), &arena));
+        check_ok(xac_tree_open(arena, "first", XAC_TREE_CREATE, NULL, &tree));
         for (unsigned char key = 'c'; key <= (unsigned char)'m'; key++)
-                check_ok(bptree_put(tree, &key, 1, "old", 3, 0));
-        check_ok(bptree_scan_leaves(tree, NULL, 0, NULL, 0, copy_page, page));
-        bptree_close(tree);
-        check_ok(page_arena_close(arena));
+                check_ok(xac_tree_put(tree, &key, 1, "old", 3, 0));
+        check_ok(xac_tree_scan_leaves(tree, NULL, 0, NULL, 0, copy_page, page));
+        xac_tree_close(tree);
+        check_ok(xac_arena_close(arena));
         stream_begin(&stream, begin, "e", "k");
         stream_frame(&stream, SEND_PAGES, 1, sizeof(page));
         stream_add(&stream, page, sizeof(page));
@@ -665,7 +665,7 @@ static xac_range *open_with_page(const struct send_begin *begin)
 
 static void expect_seek(xac_range *range, const char *key, const char *found)
 {
-        bptree_record record;
+        xac_tree_record record;
 
         check_code(xac_range_seek(range, key, strlen(key)), found ? 0 : -ENOENT);
         if (!found)
@@ -679,7 +679,7 @@ static void changes_of_a_page_count_within_the_range(void)
 {
         struct send_begin begin = { .sequence = 5, .page_bytes = 4096, .tree_id = 2, .from_len = 1, .to_len = 1 };
         static const struct {
-                bptree_record changes[6];
+                xac_tree_record changes[6];
                 uint32_t count;
                 const char *expected;
         } deltas[] = {
@@ -726,7 +726,7 @@ static void a_header_takes_no_memory(void)
                                             { SEND_PAGES, UINT32_MAX, UINT32_MAX * UINT64_C(4096) } };
         const struct send_frame cells = { SEND_RECORDS, UINT32_MAX, UINT64_C(1) << 48 };
         unsigned char some[1000] = "";
-        const struct send_lengths lengths = send_lengths_order((struct send_lengths){ 1, BPTREE_VALUE_MAX });
+        const struct send_lengths lengths = send_lengths_order((struct send_lengths){ 1, XAC_TREE_VALUE_MAX });
 
         for (size_t i = 0; i < sizeof(some); i += sizeof(lengths))
                 memcpy(some + i, &lengths, sizeof(lengths));
@@ -908,7 +908,7 @@ static void what_was_not_asked_for_is_refused(void)
 /* A limit of bytes lets one record through, however long it is. */
 static void one_record_may_be_longer_than_the_limit(void)
 {
-        const bptree_record long_one = record_of("a", "a value of some length");
+        const xac_tree_record long_one = record_of("a", "a value of some length");
         struct stream stream = { 0 };
         xac_send_request asked = asked_for_all;
 
@@ -922,7 +922,7 @@ static void one_record_may_be_longer_than_the_limit(void)
 
 static void what_cannot_be_asked_for_is_not_expected(void)
 {
-        static const char key[BPTREE_KEY_MAX + 1];
+        static const char key[XAC_TREE_KEY_MAX + 1];
         xac_range *range = open_with_words(give);
         xac_send_request asked = asked_for_all;
 
@@ -934,6 +934,9 @@ static void what_cannot_be_asked_for_is_not_expected(void)
         check_code(xac_range_expect(range, &asked), -EINVAL);
         asked = asked_for_all;
         asked.tree = NULL;
+        check_code(xac_range_expect(range, &asked), -EINVAL);
+        asked = asked_for_all;
+        asked.reserved[6] = 1;
         check_code(xac_range_expect(range, &asked), -EINVAL);
         xac_range_close(range);
 }

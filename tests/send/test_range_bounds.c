@@ -67,14 +67,14 @@ static void a_table_is_judged_as_it_comes(void)
                 unsigned entries;
         } bad[] = {
                 { { SEND_RECORDS, 1, UINT64_C(1) << 48 }, { { 0 } }, 0 },
-                { { SEND_RECORDS, 1, BPTREE_VALUE_MAX + BPTREE_KEY_MAX + 9 }, { { 0 } }, 0 },
+                { { SEND_RECORDS, 1, XAC_TREE_VALUE_MAX + XAC_TREE_KEY_MAX + 9 }, { { 0 } }, 0 },
                 { { SEND_DELTA, 1, UINT64_C(1) << 48 }, { { 0 } }, 0 },
                 { { SEND_RECORDS, 1000, 1 << 20 }, { { 0, 1 } }, 1 },
                 { { SEND_RECORDS, 1000, 1 << 20 }, { { 1, 1 << 20 } }, 1 },
-                { { SEND_RECORDS, 1000, 1 << 20 }, { { 1, 1 }, { BPTREE_KEY_MAX + 1, 1 } }, 2 },
+                { { SEND_RECORDS, 1000, 1 << 20 }, { { 1, 1 }, { XAC_TREE_KEY_MAX + 1, 1 } }, 2 },
                 { { SEND_RECORDS, 1000, 1 << 20 }, { { 1, 1 }, { 1, SEND_GONE } }, 2 },
                 { { SEND_RECORDS, 2, 1 << 20 }, { { 1, 1 }, { 1, 1 } }, 2 }, /* and nothing else is to come */
-                { { SEND_DELTA, 1000, 1 << 20 }, { { 1, BPTREE_VALUE_MAX + 1 } }, 1 },
+                { { SEND_DELTA, 1000, 1 << 20 }, { { 1, XAC_TREE_VALUE_MAX + 1 } }, 1 },
         };
 
         for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -97,7 +97,7 @@ static void a_table_is_judged_as_it_comes(void)
         }
 }
 
-static int copy_page(void *page, const bptree_leaf_view *view)
+static int copy_page(void *page, const xac_tree_leaf_view *view)
 {
         memcpy(page, view->leaf.page, view->leaf.page_bytes);
         return 0;
@@ -106,15 +106,15 @@ static int copy_page(void *page, const bptree_leaf_view *view)
 /* A leaf that has "g". */
 static void make_page(unsigned char *page)
 {
-        page_arena *arena;
-        bptree *tree;
+        xac_arena *arena;
+        xac_tree *tree;
 
-        check_ok(page_arena_open_memory(1 << 26, 4096, &arena));
-        check_ok(bptree_open(arena, "tree", BPTREE_CREATE, NULL, &tree));
-        check_ok(bptree_put(tree, "g", 1, "value", 5, 0));
-        check_ok(bptree_scan_leaves(tree, NULL, 0, NULL, 0, copy_page, page));
-        bptree_close(tree);
-        check_ok(page_arena_close(arena));
+        check_ok(xac_arena_open_memory(1 << 26, 4096, &arena));
+        check_ok(xac_tree_open(arena, "tree", XAC_TREE_CREATE, NULL, &tree));
+        check_ok(xac_tree_put(tree, "g", 1, "value", 5, 0));
+        check_ok(xac_tree_scan_leaves(tree, NULL, 0, NULL, 0, copy_page, page));
+        xac_tree_close(tree);
+        check_ok(xac_arena_close(arena));
 }
 
 /* Pages outside of the range cost memory, and show nothing. */
@@ -200,7 +200,7 @@ static void a_limit_counts_what_is_kept(void)
         check_ok(xac_range_limit(range, LIMIT));
         for (i = 0; outcome == 1 && i <= MOST; i++) {
                 const char key[] = { 'g', (char)(i + 1), '\0' };
-                const bptree_record record = record_of(key, value);
+                const xac_tree_record record = record_of(key, value);
                 struct send_begin begin = words_begin;
                 struct stream stream = { 0 };
 

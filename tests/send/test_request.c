@@ -15,7 +15,7 @@ enum { ROUNDS = 20000 };
 
 static struct chance chance;
 static char file[SEND_NAME_MAX + 2], tree[SEND_NAME_MAX + 2];
-static unsigned char from[BPTREE_KEY_MAX + 1], to[BPTREE_KEY_MAX + 1];
+static unsigned char from[XAC_TREE_KEY_MAX + 1], to[XAC_TREE_KEY_MAX + 1];
 
 static void fill(void *bytes, size_t byte_len)
 {
@@ -38,9 +38,9 @@ static xac_send_request random_request(void)
         return (xac_send_request){ .file = file,
                                    .tree = chance_percent(&chance, 70) ? tree : NULL,
                                    .from = chance_percent(&chance, 70) ? from : NULL,
-                                   .from_len = 1 + (size_t)chance_below(&chance, BPTREE_KEY_MAX),
+                                   .from_len = 1 + (size_t)chance_below(&chance, XAC_TREE_KEY_MAX),
                                    .to = chance_percent(&chance, 70) ? to : NULL,
-                                   .to_len = 1 + (size_t)chance_below(&chance, BPTREE_KEY_MAX),
+                                   .to_len = 1 + (size_t)chance_below(&chance, XAC_TREE_KEY_MAX),
                                    .first_page = chance_next(&chance),
                                    .pages = chance_next(&chance),
                                    .max_records = chance_next(&chance),
@@ -128,13 +128,16 @@ static void what_cannot_be_sent_is_not_encoded(void)
         check_refused(&request);
         request = random_request();
         request.to = to;
-        request.to_len = BPTREE_KEY_MAX + 1;
+        request.to_len = XAC_TREE_KEY_MAX + 1;
         check_refused(&request);
         request.to_len = 0;
         check_refused(&request);
         request = random_request();
+        request.reserved[6] = 1;
+        check_refused(&request);
+        request = random_request();
         request.from = from;
-        request.from_len = BPTREE_KEY_MAX + 1;
+        request.from_len = XAC_TREE_KEY_MAX + 1;
         check_refused(&request);
         request = random_request();
         request.way = XAC_SEND_PAGES + 1;
@@ -168,9 +171,12 @@ static void the_longest_request_has_room(void)
         chance.state = chance_seed();
         make_name(file, SEND_NAME_MAX);
         make_name(tree, SEND_NAME_MAX);
-        const xac_send_request request = {
-                .file = file, .tree = tree, .from = from, .from_len = BPTREE_KEY_MAX, .to = to, .to_len = BPTREE_KEY_MAX
-        };
+        const xac_send_request request = { .file = file,
+                                           .tree = tree,
+                                           .from = from,
+                                           .from_len = XAC_TREE_KEY_MAX,
+                                           .to = to,
+                                           .to_len = XAC_TREE_KEY_MAX };
         check_ok(xac_send_request_encode(&request, bytes, sizeof(bytes), &byte_len));
         check_equal(byte_len, XAC_SEND_REQUEST_MAX);
 }

@@ -25,12 +25,12 @@
 
 enum { KEYS = 4000, KEY_ROOM = 48, VALUE_ROOM = 300000, OVER_TCP = 1, LARGE = 2 };
 
-static const bptree_options fixed_options = { .key_bytes = 8, .value_bytes = 24 };
+static const xac_tree_options fixed_options = { .key_bytes = 8, .value_bytes = 24 };
 
 static struct chance chance;
 static xac_env *env;
-static page_arena *arena;
-static bptree *tree;
+static xac_arena *arena;
+static xac_tree *tree;
 static bool is_fixed, has_large;
 
 /* ---- the sender ---- */
@@ -74,14 +74,14 @@ static void open_tree(int kind)
         is_fixed = !kind;
         has_large = kind == LARGE;
         check_ok(xac_open(scratch_path("env"), seat_open_flags(0), NULL, &env));
-        check_ok(page_arena_open_env(env, "trees", PAGE_ARENA_DECLARED, &arena));
-        check_ok(bptree_open(arena, "tree", BPTREE_CREATE, is_fixed ? &fixed_options : NULL, &tree));
+        check_ok(xac_arena_open_env(env, "trees", XAC_ARENA_DECLARED, &arena));
+        check_ok(xac_tree_open(arena, "tree", XAC_TREE_CREATE, is_fixed ? &fixed_options : NULL, &tree));
 }
 
 static void close_tree(void)
 {
-        bptree_close(tree);
-        check_ok(page_arena_close(arena));
+        xac_tree_close(tree);
+        check_ok(xac_arena_close(arena));
         check_ok(xac_close(env));
 }
 
@@ -111,11 +111,11 @@ static void change_one(void)
 
         memset(value, (int)chance_below(&chance, 256), value_len);
         if (chance_percent(&chance, 30)) {
-                int err = bptree_delete(tree, key, key_len);
+                int err = xac_tree_delete(tree, key, key_len);
 
                 check(err == 0 || err == -ENOENT);
         } else {
-                check_ok(bptree_put(tree, key, key_len, value, value_len, 0));
+                check_ok(xac_tree_put(tree, key, key_len, value, value_len, 0));
         }
 }
 
@@ -144,27 +144,27 @@ static void *receive(void *client_)
 /* ---- what came, and what should have ---- */
 
 struct expecting {
-        bptree *tree;
+        xac_tree *tree;
         xac_range *range;
         uint64_t records, max_records, bytes, max_bytes;
         int is_cut; /* by a limit */
 };
 
-static void check_value(const struct expecting *expecting, const bptree_record *now, const bptree_record *expected)
+static void check_value(const struct expecting *expecting, const xac_tree_record *now, const xac_tree_record *expected)
 {
         static unsigned char value[VALUE_ROOM];
         size_t len;
 
         check_equal(now->value_len, expected->value_len);
-        check_ok(bptree_get(expecting->tree, expected->key, expected->key_len, value, sizeof(value), &len));
+        check_ok(xac_tree_get(expecting->tree, expected->key, expected->key_len, value, sizeof(value), &len));
         check_equal(len, now->value_len);
         check(memcmp(now->value, value, len) == 0);
 }
 
-static int expect(void *expecting_, const bptree_record *expected)
+static int expect(void *expecting_, const xac_tree_record *expected)
 {
         struct expecting *expecting = expecting_;
-        bptree_record now;
+        xac_tree_record now;
 
         if (expecting->max_records && expecting->records == expecting->max_records)
                 return expecting->is_cut = 1;
@@ -186,18 +186,18 @@ static void check_range(xac_range *range, xac_snapshot *snapshot, const xac_send
         struct expecting expecting = { .range = range,
                                        .max_records = request->max_records,
                                        .max_bytes = request->max_bytes };
-        page_arena *then;
+        xac_arena *then;
 
         check_equal(xac_range_sequence(range), xac_snapshot_sequence(snapshot));
-        check_ok(page_arena_open_snapshot(snapshot, "trees", &then));
-        check_ok(bptree_open(then, "tree", 0, NULL, &expecting.tree));
-        int err = bptree_scan(expecting.tree, request->from, request->from_len, request->to, request->to_len, expect,
-                              &expecting);
+        check_ok(xac_arena_open_snapshot(snapshot, "trees", &then));
+        check_ok(xac_tree_open(then, "tree", 0, NULL, &expecting.tree));
+        int err = xac_tree_scan(expecting.tree, request->from, request->from_len, request->to, request->to_len, expect,
+                                &expecting);
         check_equal(err, expecting.is_cut);
         check_code(xac_range_next(range), -ENOENT);
         check_equal(xac_range_is_cut(range), expecting.is_cut);
-        bptree_close(expecting.tree);
-        check_ok(page_arena_close(then));
+        xac_tree_close(expecting.tree);
+        check_ok(xac_arena_close(then));
 }
 
 /* ---- requests ---- */
@@ -465,7 +465,8 @@ static void what_cannot_be_sent_is_told_to_both(void)
                 { { .file = "trees", .tree = "tree", .to = "short", .to_len = 5 }, -EINVAL },
                 { { .file = "trees", .tree = "tree", .way = XAC_SEND_PAGES, .max_records = 1 }, -EINVAL },
                 { { .file = "trees", .tree = "tree", .way = XAC_SEND_PAGES, .max_bytes = 1 }, -EINVAL },
-                { { .file = "trees", .tree = "tree", .way = (enum xac_send_way)9 }, -EINVAL },
+                { { .file = "trees", .tree = "tree", .way = 9 }, -EINVAL },
+                { { .file = "trees", .tree = "tree", .reserved = { [6] = 1 } }, -EINVAL },
                 { { .file = "trees", .tree = "tree", .sequence = 77777777 }, -ESTALE },
         };
         const xac_send_request good = { .file = "trees", .tree = "tree" };
@@ -480,6 +481,8 @@ static void what_cannot_be_sent_is_told_to_both(void)
         check_code(xac_sender_open(NULL, sockets[0], NULL, &sender), -EINVAL);
         check_code(xac_sender_open(env, -1, NULL, &sender), -EBADF);
         check_code(xac_sender_open(env, 0, NULL, NULL), -EINVAL);
+        check_code(xac_sender_open(env, sockets[0], &(xac_send_options){ .flags = 2 }, &sender), -EINVAL);
+        check_code(xac_sender_open(env, sockets[0], &(xac_send_options){ .reserved = { [3] = 1 } }, &sender), -EINVAL);
         check(sender == NULL);
         open_sender(sockets[0], NULL, &sender);
         check_ok(xac_range_open(&client.range));

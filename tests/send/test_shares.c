@@ -24,8 +24,8 @@ enum {
 };
 
 static xac_env *env;
-static page_arena *arena;
-static bptree *tree;
+static xac_arena *arena;
+static xac_tree *tree;
 static int sockets[2];
 static xac_sender *sender;
 static xac_range *range;
@@ -39,17 +39,17 @@ static void make_key(uint32_t number, unsigned char key[8])
 
 static void open_all(const xac_send_options *options)
 {
-        const bptree_options fixed = { .key_bytes = 8, .value_bytes = VALUE_BYTES };
+        const xac_tree_options fixed = { .key_bytes = 8, .value_bytes = VALUE_BYTES };
         const char value[VALUE_BYTES] = "value";
         unsigned char key[8];
 
         check_ok(xac_open(scratch_path("env"), XAC_CREATE, NULL, &env));
-        check_ok(page_arena_open_env(env, "trees", PAGE_ARENA_DECLARED, &arena));
-        check_ok(bptree_open(arena, "tree", BPTREE_CREATE, &fixed, &tree));
+        check_ok(xac_arena_open_env(env, "trees", XAC_ARENA_DECLARED, &arena));
+        check_ok(xac_tree_open(arena, "tree", XAC_TREE_CREATE, &fixed, &tree));
         check_ok(xbegin(env, 0));
         for (uint32_t i = 0; i < RECORDS; i++) {
                 make_key(i, key);
-                check_ok(bptree_put(tree, key, sizeof(key), value, sizeof(value), 0));
+                check_ok(xac_tree_put(tree, key, sizeof(key), value, sizeof(value), 0));
         }
         check_ok(xend(env));
         sockets_connect(sockets, 0);
@@ -63,8 +63,8 @@ static void close_all(void)
         xac_sender_close(sender);
         check_ok(close(sockets[0]));
         check_ok(close(sockets[1]));
-        bptree_close(tree);
-        check_ok(page_arena_close(arena));
+        xac_tree_close(tree);
+        check_ok(xac_arena_close(arena));
         check_ok(xac_close(env));
 }
 

@@ -14,9 +14,9 @@
 
 static const struct send_begin words_begin = { .sequence = 5, .page_bytes = 4096, .tree_id = 2 };
 
-static inline bptree_record record_of(const char *key, const char *value)
+static inline xac_tree_record record_of(const char *key, const char *value)
 {
-        return (bptree_record){ key, strlen(key), value, value ? strlen(value) : 0 };
+        return (xac_tree_record){ key, strlen(key), value, value ? strlen(value) : 0 };
 }
 
 /* "a" to "f", two in each of three segments. */
@@ -25,7 +25,7 @@ static inline void add_words(struct stream *stream)
         static const char *const keys[] = { "a", "b", "c", "d", "e", "f" };
 
         for (unsigned i = 0; i < 6; i += 2) {
-                const bptree_record records[] = { record_of(keys[i], "old"), record_of(keys[i + 1], "old") };
+                const xac_tree_record records[] = { record_of(keys[i], "old"), record_of(keys[i + 1], "old") };
 
                 stream_cells(stream, SEND_RECORDS, records, 2);
         }

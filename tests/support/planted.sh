@@ -35,7 +35,7 @@ trap 'rm -rf "$out" "$keep"' EXIT
 missed=0
 
 # How a checker says what it found.
-says='^VIOLATION|DIFFERENCE|failed|stuck|total|damaged|audit:|, not |ended by'
+says='^VIOLATION|DIFFERENCE|failed|stuck|total|damaged|audit:|, not |ended by|this must hold:'
 
 # look BUG SEED SECONDS COMMAND...: with this seed and those that follow from it, until it is found or the time is over.
 look()
@@ -105,6 +105,11 @@ model="$tests/model/model --transactions 100000 --processes 2 --threads 2"
         expect 6 20 'heads stored before the decision' "$tests/kill/steps" --only commit-locked
         expect 19 20 'a merged record that was decided is forgotten' "$tests/kill/steps" --only merge-published
         expect 20 30 'what a lost commit wrote stays in a frame' $model --mode view
+        expect 32 20 'a list of the pool is changed without its lock' $model --mode declared
+        expect 33 20 'a slot that is superseded keeps its state' $model --mode declared
+        expect 34 20 'an inner level stays when it has ended' $model --mode mixed
+        expect 35 20 'a page that shows home is writable' $model --mode view
+        expect 36 20 'a page is written in a frame that is the view'"'s"' still' $model --mode view
 }
 
 crash="$tests/crash/crash --keep $keep --seconds 60 --workload"

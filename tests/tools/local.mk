@@ -4,8 +4,8 @@
 
 SUITES += tools
 # In a browser, if there is one: test_trace_page.sh. docs/OPERATIONS.md as it stands: test_operations.sh. Runs of tests that
-# are killed: test_run_cleanup.sh.
-SUITE_tools = $(TOOL_TESTS) %D%/test_limit.sh %D%/test_operations.sh %D%/test_run_cleanup.sh %D%/test_trace_page.sh
+# are killed: test_run_cleanup.sh. What the checks of the structure find: test_structure_checks.sh.
+SUITE_tools = $(TOOL_TESTS) %D%/test_limit.sh %D%/test_operations.sh %D%/test_run_cleanup.sh %D%/test_structure_checks.sh %D%/test_trace_page.sh
 SUITE_tools_NEEDS = %D%/ledger %D%/page_trace
 TESTS += $(SUITE_tools)
 
@@ -50,7 +50,7 @@ TOOL_TESTS = \
         %D%/test_usage
 
 check_PROGRAMS += $(TOOL_TESTS) %D%/ledger %D%/page_trace
-dist_check_SCRIPTS += %D%/test_limit.sh %D%/test_operations.sh %D%/test_run_cleanup.sh %D%/test_trace_page.sh
+dist_check_SCRIPTS += %D%/test_limit.sh %D%/test_operations.sh %D%/test_run_cleanup.sh %D%/test_structure_checks.sh %D%/test_trace_page.sh
 EXTRA_DIST += %D%/trace_page_checks.js
 
 TOOL_COMMON = %D%/tool.c %D%/tool.h

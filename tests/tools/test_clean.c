@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "libxac/control.h"
+#include "libxac/ground/control.h"
 
 #include "tests/support/own_shm.h"
 #include "tests/tools/tool.h"

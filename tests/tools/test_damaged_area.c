@@ -2,8 +2,8 @@
 
 /*
  * Damage in the double-write area of an environment that needs recovery: all subcommands say the same of it. Where the
- * page is at home nothing is lost (P13); where a backup has it as it was, repair takes it; else it is given up by name,
- * if that is wanted (P14), and stays damaged for everybody until it is repaired, or taken as it is.
+ * page is at home nothing is lost (CP13); where a backup has it as it was, repair takes it; else it is given up by
+ * name, if that is wanted (CP14), and stays damaged for everybody until it is repaired, or taken as it is.
  */
 
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 
 /*
  * Shared memory of directories that were removed: an open, and `xac clean`, know them from directories that were moved,
- * are hidden, or lie in a file system that is not mounted (libxac/directory_mark.h). In doubt it stays. The
+ * are hidden, or lie in a file system that is not mounted (libxac/ground/directory_mark.h). In doubt it stays. The
  * environments are volatile, so that their commits are nowhere else.
  */
 
@@ -19,7 +19,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "libxac/leftover.h"
+#include "libxac/care/leftover.h"
+#include "libxac/ground/directory_mark.h"
 #include "tests/support/own_shm.h"
 #include "tests/tools/tool.h"
 
@@ -85,12 +86,47 @@ static void expect_usable(void)
         check_equal(tool_sum(), COMMITS);
 }
 
+/* ---- A directory that goes ---- */
+
+static struct directory_mark mark_of_going;
+static uint64_t device_of_going;
+
+static void remove_at_once(const char *path)
+{
+        struct stat st;
+        const int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+        check(directory >= 0);
+        check_equal(fstat(directory, &st), 0);
+        directory_mark_make(directory, &mark_of_going);
+        device_of_going = st.st_dev;
+        close(directory);
+        scratch_shell("rm -r '%s'", path);
+}
+
+/* Any process of the machine may hold it for a moment, as by reading /proc/PID/maps of one that dies. */
+static void await_gone(void)
+{
+        enum { TRIES = 5000, PAUSE_MS = 2 };
+
+        for (int i = 0; !directory_mark_is_gone(&mark_of_going, device_of_going, -1); i++) {
+                check(i < TRIES);
+                crew_sleep_ms(PAUSE_MS);
+        }
+}
+
+static void remove_directory(const char *path)
+{
+        remove_at_once(path);
+        await_gone();
+}
+
 /* ---- Removed ---- */
 
 static void a_removed_directory_is_known(void)
 {
         start();
-        scratch_shell("rm -r '%s'", TOOL_ENV);
+        remove_directory(TOOL_ENV);
         check_xac(0, "stat");
         check_said("'xac clean' would remove");
         expect_removed();
@@ -102,7 +138,7 @@ static void who_makes_another_environment_removes_it(void)
         scratch_shell("mv '%s' '%s.aside'", TOOL_ENV, TOOL_ENV);
         open_another();
         check_equal(own_shm_files(), PARTS);
-        scratch_shell("rm -r '%s.aside'", TOOL_ENV);
+        remove_directory(scratch_path("env.aside"));
         open_another();
         check_equal(own_shm_files(), 0);
 }
@@ -134,7 +170,7 @@ static void each_name_has_its_turn(void)
                 snprintf(name, sizeof(name), "/dev/shm/xac.%llx.%x.control", (unsigned long long)st.st_dev, i);
                 scratch_write_file(name, "", 0);
         }
-        scratch_shell("rm -r '%s'", TOOL_ENV);
+        remove_directory(TOOL_ENV);
         crew_join(crew_fork(look_twice, 0, NULL));
         check_equal(own_shm_files(), OTHERS);
 }
@@ -162,11 +198,12 @@ static void a_directory_that_somebody_holds_stays(void)
         start();
         const int held = open(TOOL_ENV, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         check(held >= 0);
-        scratch_shell("rm -r '%s'", TOOL_ENV);
+        remove_at_once(TOOL_ENV);
         expect_kept();
         open_another();
         check_equal(own_shm_files(), PARTS);
         close(held);
+        await_gone();
         expect_removed();
 }
 
@@ -306,7 +343,7 @@ static void a_disk_that_stays_mounted_tells(void)
         mount_disk(1);
         scratch_shell("mkdir '%s/env' && ln -s disk/env '%s'", disk(), TOOL_ENV);
         tool_work(XAC_VOLATILE, COMMITS, TOOL_KILL);
-        scratch_shell("rm -r '%s/env'", disk());
+        remove_directory(scratch_path("disk/env"));
         expect_removed();
         unmount_disk();
 }
@@ -323,7 +360,7 @@ static void the_number_may_be_another_directorys(void)
         scratch_shell("mkdir '%s/in' '%s/in/env' && ln -s disk/in/env '%s'", disk(), disk(), TOOL_ENV);
         tool_work(XAC_VOLATILE, COMMITS, TOOL_KILL);
         check_equal(stat(TOOL_ENV, &before), 0);
-        scratch_shell("rm -r '%s/in/env'", disk());
+        remove_directory(scratch_path("disk/in/env"));
         for (int i = 0; i < TRIES && now.st_ino != before.st_ino; i++) {
                 snprintf(path, sizeof(path), "%s/in/other.%d", disk(), i);
                 check_equal(mkdir(path, 0700), 0);

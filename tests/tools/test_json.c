@@ -483,7 +483,7 @@ static void the_manual_has_each_field(void)
         char path[600];
         FILE *page;
 
-        snprintf(path, sizeof(path), "%s/man/xac.1", srcdir ? srcdir : ".");
+        snprintf(path, sizeof(path), "%s/docs/man/xac.1", srcdir ? srcdir : ".");
         page = fopen(path, "r");
         check(page != NULL);
         check(fread(manual, 1, sizeof(manual) - 1, page) > 0);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <xac/bptree.h>
+#include <xac/tree.h>
 
 #include "send/plan.h"
 #include "tests/tools/tool.h"
@@ -21,8 +21,8 @@ enum {
 };
 
 static xac_env *env;
-static page_arena *arena;
-static bptree *tree;
+static xac_arena *arena;
+static xac_tree *tree;
 
 static void put(int i, const char *text, size_t value_len)
 {
@@ -32,14 +32,14 @@ static void put(int i, const char *text, size_t value_len)
 
         memset(value, 'v', sizeof(value));
         memcpy(value, text, strlen(text));
-        check_ok(bptree_put(tree, key, (size_t)key_len, value, value_len, 0));
+        check_ok(xac_tree_put(tree, key, (size_t)key_len, value, value_len, 0));
 }
 
 static void make_tree(void)
 {
         check_ok(xac_open(TOOL_ENV, XAC_CREATE, NULL, &env));
-        check_ok(page_arena_open_env(env, "words", PAGE_ARENA_DECLARED, &arena));
-        check_ok(bptree_open(arena, "long", BPTREE_CREATE, NULL, &tree));
+        check_ok(xac_arena_open_env(env, "words", XAC_ARENA_DECLARED, &arena));
+        check_ok(xac_tree_open(arena, "long", XAC_TREE_CREATE, NULL, &tree));
         for (int i = 0; i < RECORDS; i++) {
                 if (i % AT_ONCE == 0)
                         check_ok(xbegin(env, XAC_NOSYNC));
@@ -96,8 +96,8 @@ static void all_of_it_comes(void)
         }
         check_ok(kill(server, SIGTERM));
         crew_join(server);
-        bptree_close(tree);
-        check_ok(page_arena_close(arena));
+        xac_tree_close(tree);
+        check_ok(xac_arena_close(arena));
         check_ok(xac_close(env));
 }
 

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "base/sys.h"
-#include "libxac/strangers.h"
+#include "libxac/care/strangers.h"
 #include "tests/support/heard.h"
 #include "tests/tools/tool.h"
 

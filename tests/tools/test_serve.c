@@ -38,23 +38,23 @@ static struct {
 
 static void make_tree(void)
 {
-        page_arena *arena;
-        bptree *tree;
+        xac_arena *arena;
+        xac_tree *tree;
         char key[20], value[40];
 
         check_ok(xac_open(scratch_path("env"), XAC_CREATE, NULL, &server.env));
-        check_ok(page_arena_open_env(server.env, "words", PAGE_ARENA_DECLARED, &arena));
-        check_ok(bptree_open(arena, "english", BPTREE_CREATE, NULL, &tree));
+        check_ok(xac_arena_open_env(server.env, "words", XAC_ARENA_DECLARED, &arena));
+        check_ok(xac_tree_open(arena, "english", XAC_TREE_CREATE, NULL, &tree));
         check_ok(xbegin(server.env, 0));
         for (int i = 0; i < RECORDS; i++) {
                 const int key_len = snprintf(key, sizeof(key), "key%06d", i);
                 const int value_len = snprintf(value, sizeof(value), "value number %d", i);
 
-                check_ok(bptree_put(tree, key, (size_t)key_len, value, (size_t)value_len, 0));
+                check_ok(xac_tree_put(tree, key, (size_t)key_len, value, (size_t)value_len, 0));
         }
         check_ok(xend(server.env));
-        bptree_close(tree);
-        check_ok(page_arena_close(arena));
+        xac_tree_close(tree);
+        check_ok(xac_arena_close(arena));
 }
 
 static uint64_t participants(void)
@@ -528,20 +528,20 @@ static void errors_are_told(void)
 
 static void what_there_is_is_listed(void)
 {
-        static const bptree_options fixed = { .key_bytes = 8, .value_bytes = 24 };
-        page_arena *arena;
-        bptree *tree;
+        static const xac_tree_options fixed = { .key_bytes = 8, .value_bytes = 24 };
+        xac_arena *arena;
+        xac_tree *tree;
 
         start_server(0);
         check_xac(0, "get", "--list", server.address);
         check_said("words\tenglish\tany\tany\n");
         check_not_said("numbers");
-        check_ok(page_arena_open_env(server.env, "numbers", PAGE_ARENA_DECLARED, &arena));
-        check_ok(bptree_open(arena, "fixed", BPTREE_CREATE, &fixed, &tree));
-        bptree_close(tree);
-        check_ok(bptree_open(arena, "tab\there", BPTREE_CREATE, NULL, &tree));
-        bptree_close(tree);
-        check_ok(page_arena_close(arena));
+        check_ok(xac_arena_open_env(server.env, "numbers", XAC_ARENA_DECLARED, &arena));
+        check_ok(xac_tree_open(arena, "fixed", XAC_TREE_CREATE, &fixed, &tree));
+        xac_tree_close(tree);
+        check_ok(xac_tree_open(arena, "tab\there", XAC_TREE_CREATE, NULL, &tree));
+        xac_tree_close(tree);
+        check_ok(xac_arena_close(arena));
         check_xac(0, "get", "--list", server.address);
         check_said("words\t\t");
         check_said(" pages of 4096 bytes\n");

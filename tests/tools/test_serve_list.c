@@ -19,7 +19,7 @@ enum {
 };
 
 static xac_env *env;
-static page_arena *arena;
+static xac_arena *arena;
 static struct serve_files files;
 
 static const char *name_of(unsigned number)
@@ -33,14 +33,14 @@ static const char *name_of(unsigned number)
 static void open_all(void)
 {
         check_ok(xac_open(scratch_path("env"), XAC_CREATE, NULL, &env));
-        check_ok(page_arena_open_env(env, "words", PAGE_ARENA_DECLARED, &arena));
+        check_ok(xac_arena_open_env(env, "words", XAC_ARENA_DECLARED, &arena));
         for (unsigned i = 0; i < TREES; i++) {
-                bptree *tree;
+                xac_tree *tree;
 
                 if (i % AT_ONCE == 0)
                         check_ok(xbegin(env, 0));
-                check_ok(bptree_open(arena, name_of(i), BPTREE_CREATE, NULL, &tree));
-                bptree_close(tree);
+                check_ok(xac_tree_open(arena, name_of(i), XAC_TREE_CREATE, NULL, &tree));
+                xac_tree_close(tree);
                 if (i % AT_ONCE == AT_ONCE - 1)
                         check_ok(xend(env));
         }
@@ -50,7 +50,7 @@ static void open_all(void)
 static void close_all(void)
 {
         serve_files_close(&files);
-        check_ok(page_arena_close(arena));
+        check_ok(xac_arena_close(arena));
         check_ok(xac_close(env));
 }
 
@@ -104,7 +104,7 @@ static void what_goes_meanwhile_is_left_out(void)
         check_ok(serve_list_begin(&files, PLENTY, &list));
         check_code(go(&list), 0);
         for (unsigned i = 0; i < DROPPED; i++)
-                check_ok(bptree_drop(arena, name_of(TREES - 1 - i)));
+                check_ok(xac_tree_drop(arena, name_of(TREES - 1 - i)));
         while ((result = go(&list)) == 0)
                 ;
         check_equal(result, 1);

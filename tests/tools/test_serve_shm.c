@@ -40,21 +40,21 @@ static void make_tree(void)
 {
         const xac_options options = { .pool_bytes = POOL_MIB * MIB };
         char key[20], value[VALUE_BYTES] = "value";
-        page_arena *arena;
-        bptree *tree;
+        xac_arena *arena;
+        xac_tree *tree;
 
         check_ok(xac_open(TOOL_ENV, XAC_CREATE, &options, &env));
-        check_ok(page_arena_open_env(env, "words", PAGE_ARENA_DECLARED, &arena));
-        check_ok(bptree_open(arena, "english", BPTREE_CREATE, NULL, &tree));
+        check_ok(xac_arena_open_env(env, "words", XAC_ARENA_DECLARED, &arena));
+        check_ok(xac_tree_open(arena, "english", XAC_TREE_CREATE, NULL, &tree));
         check_ok(xbegin(env, 0));
         for (int i = 0; i < RECORDS; i++) {
                 const int key_len = snprintf(key, sizeof(key), "key%06d", i);
 
-                check_ok(bptree_put(tree, key, (size_t)key_len, value, sizeof(value), 0));
+                check_ok(xac_tree_put(tree, key, (size_t)key_len, value, sizeof(value), 0));
         }
         check_ok(xend(env));
-        bptree_close(tree);
-        check_ok(page_arena_close(arena));
+        xac_tree_close(tree);
+        check_ok(xac_arena_close(arena));
 }
 
 static pid_t start_server(void)

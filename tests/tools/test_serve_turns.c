@@ -28,8 +28,8 @@ enum {
 };
 
 static xac_env *env;
-static page_arena *arena;
-static bptree *tree;
+static xac_arena *arena;
+static xac_tree *tree;
 static int said;
 static pid_t server;
 
@@ -38,14 +38,14 @@ static void put(int number)
         char key[20], value[VALUE_BYTES] = "value";
         const int key_len = snprintf(key, sizeof(key), "key%06d", number);
 
-        check_ok(bptree_put(tree, key, (size_t)key_len, value, sizeof(value), 0));
+        check_ok(xac_tree_put(tree, key, (size_t)key_len, value, sizeof(value), 0));
 }
 
 static void make_tree(void)
 {
         check_ok(xac_open(TOOL_ENV, XAC_CREATE, NULL, &env));
-        check_ok(page_arena_open_env(env, "words", PAGE_ARENA_DECLARED, &arena));
-        check_ok(bptree_open(arena, "english", BPTREE_CREATE, NULL, &tree));
+        check_ok(xac_arena_open_env(env, "words", XAC_ARENA_DECLARED, &arena));
+        check_ok(xac_tree_open(arena, "english", XAC_TREE_CREATE, NULL, &tree));
         check_ok(xbegin(env, XAC_NOSYNC));
         for (int i = 0; i < RECORDS; i++)
                 put(i);
@@ -160,8 +160,8 @@ static void others_are_served_in_between(void)
         check(served);
         check_equal(count(text, text + strlen(text), "too slowly"), SLOW);
         check(count(text, served, "too slowly") < SLOW);
-        bptree_close(tree);
-        check_ok(page_arena_close(arena));
+        xac_tree_close(tree);
+        check_ok(xac_arena_close(arena));
         check_ok(xac_close(env));
 }
 

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 
 #include "base/sys.h"
-#include "libxac/thread.h"
+#include "libxac/process/thread.h"
 #include "tests/tools/tool.h"
 
 /* ---- Who stops, and who waits ---- */

@@ -84,7 +84,7 @@ static void help_and_manual_agree_about_exit_statuses(void)
         char path[600];
         FILE *page;
 
-        snprintf(path, sizeof(path), "%s/man/xac.1", srcdir ? srcdir : ".");
+        snprintf(path, sizeof(path), "%s/docs/man/xac.1", srcdir ? srcdir : ".");
         page = fopen(path, "r");
         check(page != NULL);
         check(fread(manual, 1, sizeof(manual) - 1, page) > 0);

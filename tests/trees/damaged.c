@@ -17,7 +17,7 @@ static void put_word(unsigned i, size_t value_len)
         char key[40];
         int len = snprintf(key, sizeof(key), "%06u is the number of this key", i);
 
-        check_ok(xtree_put(damaged.words, key, (size_t)len, value, value_len, 0));
+        check_ok(xac_tree_put(damaged.words, key, (size_t)len, value, value_len, 0));
 }
 
 static void fill(void)
@@ -29,7 +29,7 @@ static void fill(void)
                 uint64_t key = chance_mix(i);
 
                 put_word(i, usual);
-                check_ok(xtree_put(damaged.numbers, &key, 8, value, sizeof(value), 0));
+                check_ok(xac_tree_put(damaged.numbers, &key, 8, value, sizeof(value), 0));
         }
         put_word(77, DAMAGED_LONG);
         put_word(99, DAMAGED_LONG);
@@ -38,14 +38,14 @@ static void fill(void)
 
 void damaged_begin(int way)
 {
-        const bptree_options fixed = { .key_bytes = 8, .value_bytes = 100 };
-        bptree_report report;
+        const xac_tree_options fixed = { .key_bytes = 8, .value_bytes = 100 };
+        xac_tree_report report;
 
         damaged.arena = ways_open(way);
-        check_ok(xtree_open(damaged.arena, "words", XTREE_CREATE, NULL, &damaged.words));
-        check_ok(xtree_open(damaged.arena, "numbers", XTREE_CREATE, &fixed, &damaged.numbers));
+        check_ok(xtree_open(damaged.arena, "words", XAC_TREE_CREATE, NULL, &damaged.words));
+        check_ok(xtree_open(damaged.arena, "numbers", XAC_TREE_CREATE, &fixed, &damaged.numbers));
         fill();
-        check_ok(bptree_check(damaged.arena, &report));
+        check_ok(xac_tree_check(damaged.arena, &report));
         check_equal(report.trees, 2);
         check_equal(report.records, 2 * DAMAGED_WORDS);
         check(report.page_no == 0 && report.message[0] == '\0');
@@ -59,17 +59,17 @@ void damaged_begin(int way)
 void damaged_end(void)
 {
         free(damaged.sound);
-        xtree_close(damaged.words);
-        xtree_close(damaged.numbers);
+        xac_tree_close(damaged.words);
+        xac_tree_close(damaged.numbers);
         ways_close();
 }
 
 static void repair(void)
 {
-        bptree_report report;
+        xac_tree_report report;
 
         memcpy(damaged.arena->base, damaged.sound, damaged.sound_bytes);
-        check_ok(bptree_check(damaged.arena, &report));
+        check_ok(xac_tree_check(damaged.arena, &report));
 }
 
 void damaged_repair_page(page_no page)
@@ -80,9 +80,9 @@ void damaged_repair_page(page_no page)
 
 void damaged_is_found(page_no page, const char *what)
 {
-        bptree_report report;
+        xac_tree_report report;
 
-        check_code(bptree_check(damaged.arena, &report), XAC_CORRUPT);
+        check_code(xac_tree_check(damaged.arena, &report), XAC_CORRUPT);
         if (!strstr(report.message, what) || (page && report.page_no != page))
                 check_failed(__FILE__, __LINE__, "said: \"%s\", page %" PRIu64 "; it should be \"%s\", page %u",
                              report.message, report.page_no, what, page);

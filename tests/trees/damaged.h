@@ -3,20 +3,20 @@
 #define TESTS_TREES_DAMAGED_H
 
 /*
- * An arena in memory that tests damage, bptree_check then tells of, and that is repaired: two trees of several pages, a
- * long value, free pages. Its cobtrees: "words" has more than one extent.
+ * An arena in memory that tests damage, xac_tree_check then tells of, and that is repaired: two trees of several pages,
+ * a long value, free pages. Its cobtrees: "words" has more than one extent.
  */
 
-#include "pages/page_arena.h"
+#include "pages/arena.h"
 #include "tests/trees/ways.h"
 #include "tests/trees/xtree.h"
 
 enum { DAMAGED_WORDS = 3000, DAMAGED_LONG = 200000 };
 
 extern struct damaged {
-        page_arena *arena;
-        xtree *words, *numbers; /* keys of any length; of 8 bytes, values of 100 */
-        char *sound;            /* all its bytes, before they are damaged */
+        xac_arena *arena;
+        xac_tree *words, *numbers; /* keys of any length; of 8 bytes, values of 100 */
+        char *sound;               /* all its bytes, before they are damaged */
         uint64_t sound_bytes;
         uint64_t pages_used; /* so many */
 } damaged;

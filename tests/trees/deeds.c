@@ -35,7 +35,7 @@ struct deed {
         struct chance chance;
         const struct target *target;
         void *arg;
-        unsigned char key[BPTREE_KEY_MAX];
+        unsigned char key[XAC_TREE_KEY_MAX];
         unsigned char value[VALUE_MAX];
 };
 
@@ -237,14 +237,14 @@ static void name_tree(unsigned tree, char name[16])
 
 static int open_tree(struct deeds_desk *desk, unsigned tree)
 {
-        static const bptree_options fixed = { .key_bytes = 8, .value_bytes = NUMBER_BYTES }, variable = { 0 };
+        static const xac_tree_options fixed = { .key_bytes = 8, .value_bytes = NUMBER_BYTES }, variable = { 0 };
         char name[16];
 
         if (desk->trees[tree])
-                xtree_close(desk->trees[tree]);
+                xac_tree_close(desk->trees[tree]);
         desk->trees[tree] = NULL;
         name_tree(tree, name);
-        int err = xtree_open(desk->arena, name, XTREE_CREATE, tree == DEEDS_NUMBERS ? &fixed : &variable,
+        int err = xtree_open(desk->arena, name, XAC_TREE_CREATE, tree == DEEDS_NUMBERS ? &fixed : &variable,
                              &desk->trees[tree]);
         desk->is_doubtful[tree] = err != 0;
         return err;
@@ -254,13 +254,13 @@ static int do_put(void *desk_, unsigned tree, const void *key, size_t key_len, c
 {
         const struct deeds_desk *desk = desk_;
 
-        return xtree_put(desk->trees[tree], key, key_len, value, value_len, 0);
+        return xac_tree_put(desk->trees[tree], key, key_len, value, value_len, 0);
 }
 
 static int do_remove(void *desk_, unsigned tree, const void *key, size_t key_len)
 {
         const struct deeds_desk *desk = desk_;
-        int err = xtree_delete(desk->trees[tree], key, key_len);
+        int err = xac_tree_delete(desk->trees[tree], key, key_len);
 
         return err == -ENOENT ? 0 : err;
 }
@@ -271,7 +271,7 @@ static int do_renew(void *desk_, unsigned tree)
         char name[16];
 
         name_tree(tree, name);
-        int err = bptree_drop(desk->arena, name);
+        int err = xac_tree_drop(desk->arena, name);
         if (!err)
                 err = open_tree(desk, tree);
         desk->is_doubtful[tree] = true;
@@ -304,11 +304,11 @@ static const struct target on_trees = {
         .end = do_end,
 };
 
-int deeds_open(struct deeds_desk *desk, const struct deeds *deeds, xac_env *env, enum page_arena_access access)
+int deeds_open(struct deeds_desk *desk, const struct deeds *deeds, xac_env *env, enum xac_arena_access access)
 {
         *desk = (struct deeds_desk){ .deeds = deeds, .env = env };
         xtree_choose(deeds->kind);
-        int err = page_arena_open_env(env, "deeds", access, &desk->arena);
+        int err = xac_arena_open_env(env, "deeds", access, &desk->arena);
 
         for (unsigned tree = 0; !err && tree < DEEDS_OWN + deeds->lanes; tree++)
                 err = open_tree(desk, tree);
@@ -319,8 +319,8 @@ int deeds_close(struct deeds_desk *desk)
 {
         for (unsigned tree = 0; tree < DEEDS_TREES_MAX; tree++)
                 if (desk->trees[tree])
-                        xtree_close(desk->trees[tree]);
-        return desk->arena ? page_arena_close(desk->arena) : 0;
+                        xac_tree_close(desk->trees[tree]);
+        return desk->arena ? xac_arena_close(desk->arena) : 0;
 }
 
 /* Of its own tree a lane makes a new one now and then, and nobody else is told. */
@@ -336,8 +336,8 @@ int deeds_refresh(struct deeds_desk *desk)
 static int read_counter(struct deeds_desk *desk, unsigned lane, uint64_t *k)
 {
         unsigned char number[8];
-        int err = xtree_get(desk->trees[DEEDS_OWN + lane], counter_key, sizeof(counter_key), number, sizeof(number),
-                            NULL);
+        int err = xac_tree_get(desk->trees[DEEDS_OWN + lane], counter_key, sizeof(counter_key), number, sizeof(number),
+                               NULL);
 
         *k = err ? 0 : read_number(number);
         return err == -ENOENT ? 0 : err;
@@ -475,11 +475,11 @@ void deeds_go_to(struct deeds_state *state, const struct deeds *deeds, const uin
 
 bool deeds_are_done(const struct deeds_state *state, struct deeds_desk *desk, char *text, size_t text_len)
 {
-        bptree_report report;
-        int err = bptree_check(desk->arena, &report);
+        xac_tree_report report;
+        int err = xac_tree_check(desk->arena, &report);
 
         if (err) {
-                snprintf(text, text_len, "bptree_check: %d (%s), page %llu: %s", err, xac_strerror(err),
+                snprintf(text, text_len, "xac_tree_check: %d (%s), page %llu: %s", err, xac_strerror(err),
                          (unsigned long long)report.page_no, report.message);
                 return false;
         }

@@ -51,14 +51,14 @@ struct deeds {
 struct deeds_desk {
         const struct deeds *deeds;
         xac_env *env;
-        page_arena *arena;
-        xtree *trees[DEEDS_TREES_MAX];
+        xac_arena *arena;
+        xac_tree *trees[DEEDS_TREES_MAX];
         bool is_doubtful[DEEDS_TREES_MAX]; /* made anew in a transaction that may not have taken effect */
 };
 
 /* Opens the arena and all trees, and creates what is not there. The first code that is not 0; all is to be closed then,
  * too. */
-int deeds_open(struct deeds_desk *desk, const struct deeds *deeds, xac_env *env, enum page_arena_access access);
+int deeds_open(struct deeds_desk *desk, const struct deeds *deeds, xac_env *env, enum xac_arena_access access);
 int deeds_close(struct deeds_desk *desk);
 /* In a transaction, before lanes are looked at that others work on. */
 int deeds_refresh(struct deeds_desk *desk);
@@ -85,7 +85,7 @@ struct deeds_state {
 void deeds_go_to(struct deeds_state *state, const struct deeds *deeds, const uint64_t *done);
 void deeds_forget(struct deeds_state *state);
 
-/* Whether the trees hold this, and bptree_check finds nothing. What differs is said in `text`. In a transaction. */
+/* Whether the trees hold this, and xac_tree_check finds nothing. What differs is said in `text`. In a transaction. */
 bool deeds_are_done(const struct deeds_state *state, struct deeds_desk *desk, char *text, size_t text_len);
 
 #endif

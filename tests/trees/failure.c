@@ -4,7 +4,8 @@
  * Operations on trees while system calls and allocations fail: a script of all kinds of operations runs once for each
  * call k that it makes, with that call failing, and again with that one and many later ones of its kind failing. Each
  * operation has a code then, and has happened or not, as a whole; a transaction that is lost is lost as a whole. Once
- * nothing fails any more, bptree_check finds nothing, all trees hold what the codes said, and the script runs through.
+ * nothing fails any more, xac_tree_check finds nothing, all trees hold what the codes said, and the script runs
+ * through.
  *
  * One test for each way in and each kind of tree. There are many calls, so that SAMPLES of them fail unless
  * XAC_TEST_LONG is set, chosen by the seed. Replay one case: XAC_TEST_CASE=kind of tree,entry,k,errno,is_lasting (as
@@ -67,7 +68,7 @@ static void run_case(int unused, void *case_)
 /* When mmap gives nothing at all any more, no page of a view can be shown, and the program is told why. */
 static bool is_stuck(const struct failing_case *this, const struct crash *crash)
 {
-        return crash->signal == SIGSEGV && this->plan.is_lasting && entries[this->entry].access == PAGE_ARENA_VIEW &&
+        return crash->signal == SIGSEGV && this->plan.is_lasting && entries[this->entry].access == XAC_ARENA_VIEW &&
                strstr(crash->said, "no mapping could be made");
 }
 

@@ -20,14 +20,14 @@ enum { VALUE_MAX = 120000, SMALL_LOG = 128 << 10 };
 const struct entry_facts entries[ENTRIES] = {
         [IN_MEMORY] = { .name = "in memory" },
         [IN_FILE] = { .name = "in a file" },
-        [IN_VIEW] = { "in a view", true, XAC_VOLATILE, PAGE_ARENA_VIEW },
-        [DECLARED] = { "declared", true, XAC_VOLATILE, PAGE_ARENA_DECLARED },
-        [DECLARED_DURABLE] = { "declared, durable", true, 0, PAGE_ARENA_DECLARED },
-        [VIEW_NOSYNC] = { "in a view, XAC_NOSYNC", true, XAC_NOSYNC, PAGE_ARENA_VIEW },
+        [IN_VIEW] = { "in a view", true, XAC_VOLATILE, XAC_ARENA_VIEW },
+        [DECLARED] = { "declared", true, XAC_VOLATILE, XAC_ARENA_DECLARED },
+        [DECLARED_DURABLE] = { "declared, durable", true, 0, XAC_ARENA_DECLARED },
+        [VIEW_NOSYNC] = { "in a view, XAC_NOSYNC", true, XAC_NOSYNC, XAC_ARENA_VIEW },
 };
 
 static const char *const names[TREES] = { "words", "numbers", "passing" };
-static const bptree_options made_with[TREES] = { [NUMBERS] = { .key_bytes = 8, .value_bytes = 100 } };
+static const xac_tree_options made_with[TREES] = { [NUMBERS] = { .key_bytes = 8, .value_bytes = 100 } };
 
 /* What should be there. */
 struct content {
@@ -39,9 +39,9 @@ struct content {
 static struct stage {
         enum entry entry;
         xac_env *env;
-        page_arena *arena;
-        xtree *trees[TREES];
-        xtree_cursor *cursor;
+        xac_arena *arena;
+        xac_tree *trees[TREES];
+        xac_tree_cursor *cursor;
         struct content content, before; /* as of the transaction's begin */
         bool is_inside;                 /* a transaction */
         bool is_lost;                   /* it can only end */
@@ -126,7 +126,7 @@ static size_t make_key(unsigned tree, unsigned n, unsigned char *key)
                 key[7] = (unsigned char)n;
                 return 8;
         }
-        len = (size_t)snprintf((char *)key, BPTREE_KEY_MAX, "key/%05u", n);
+        len = (size_t)snprintf((char *)key, XAC_TREE_KEY_MAX, "key/%05u", n);
         memset(key + len, 'y', pad);
         return len + pad;
 }
@@ -134,7 +134,7 @@ static size_t make_key(unsigned tree, unsigned n, unsigned char *key)
 static void put(unsigned tree, unsigned n, size_t value_len)
 {
         static unsigned char value[VALUE_MAX];
-        unsigned char key[BPTREE_KEY_MAX];
+        unsigned char key[XAC_TREE_KEY_MAX];
         size_t key_len = make_key(tree, n, key);
 
         if (!can_go_on(tree))
@@ -142,7 +142,7 @@ static void put(unsigned tree, unsigned n, size_t value_len)
         if (tree == NUMBERS)
                 value_len = made_with[NUMBERS].value_bytes;
         memset(value, (int)(n + value_len), value_len);
-        bool done = attempt(xtree_put(stage.trees[tree], key, key_len, value, value_len, 0));
+        bool done = attempt(xac_tree_put(stage.trees[tree], key, key_len, value, value_len, 0));
         note_change(done, tree, key, key_len, value, value_len);
 }
 
@@ -155,12 +155,12 @@ static void put_some(unsigned tree, unsigned from, unsigned count, unsigned step
 static void delete_some(unsigned tree, unsigned from, unsigned count, unsigned step)
 {
         for (unsigned i = 0; i < count && can_go_on(tree); i++) {
-                unsigned char key[BPTREE_KEY_MAX];
+                unsigned char key[XAC_TREE_KEY_MAX];
                 size_t key_len = make_key(tree, from + i * step, key);
 
                 if (!sorted_get(&stage.content.trees[tree], key, key_len))
                         continue;
-                bool done = attempt(xtree_delete(stage.trees[tree], key, key_len));
+                bool done = attempt(xac_tree_delete(stage.trees[tree], key, key_len));
                 note_change(done, tree, key, key_len, NULL, 0);
         }
 }
@@ -174,18 +174,19 @@ static void open_arena(void)
         if (stage.arena)
                 return;
         if (stage.entry == IN_MEMORY)
-                (void)attempt(page_arena_open_memory(0, 0, &stage.arena));
+                (void)attempt(xac_arena_open_memory(0, 0, &stage.arena));
         else if (stage.entry == IN_FILE)
-                (void)attempt(page_arena_open_file(file, 0, 0, &stage.arena));
+                (void)attempt(xac_arena_open_file(file, 0, 0, &stage.arena));
         else
-                (void)attempt(page_arena_open_env(stage.env, "arena", entries[stage.entry].access, &stage.arena));
+                (void)attempt(xac_arena_open_env(stage.env, "arena", entries[stage.entry].access, &stage.arena));
 }
 
 static void open_tree(unsigned tree)
 {
         if (!stage.arena || stage.trees[tree] || stage.is_lost || stage.is_poisoned)
                 return;
-        bool done = attempt(xtree_open(stage.arena, names[tree], XTREE_CREATE, &made_with[tree], &stage.trees[tree]));
+        bool done =
+                attempt(xtree_open(stage.arena, names[tree], XAC_TREE_CREATE, &made_with[tree], &stage.trees[tree]));
         check(done == (stage.trees[tree] != NULL));
         if (stage.is_poisoned) {
                 copy_content(&stage.doubtful, &stage.content);
@@ -198,7 +199,7 @@ static void drop_tree(unsigned tree)
 {
         if (!can_go_on(tree))
                 return;
-        bool done = attempt(bptree_drop(stage.arena, names[tree]));
+        bool done = attempt(xac_tree_drop(stage.arena, names[tree]));
         struct content *content = done ? &stage.content : &stage.doubtful;
         if (stage.is_poisoned)
                 copy_content(&stage.doubtful, &stage.content);
@@ -208,7 +209,7 @@ static void drop_tree(unsigned tree)
         sorted_clear(&content->trees[tree]);
         if (!done)
                 return;
-        xtree_close(stage.trees[tree]);
+        xac_tree_close(stage.trees[tree]);
         stage.trees[tree] = NULL;
 }
 
@@ -216,18 +217,18 @@ static void close_all(void)
 {
         failing_pause();
         if (stage.cursor)
-                xtree_cursor_close(stage.cursor);
+                xac_tree_cursor_close(stage.cursor);
         stage.cursor = NULL;
         for (unsigned tree = 0; tree < TREES; tree++) {
                 if (stage.trees[tree])
-                        xtree_close(stage.trees[tree]);
+                        xac_tree_close(stage.trees[tree]);
                 stage.trees[tree] = NULL;
         }
 }
 
 /* ---- the script ---- */
 
-static int count_records(void *count, const bptree_record *record)
+static int count_records(void *count, const xac_tree_record *record)
 {
         (void)record;
         ++*(size_t *)count;
@@ -237,7 +238,7 @@ static int count_records(void *count, const bptree_record *record)
 static void look(void)
 {
         xtree_stats stats;
-        bptree_report report;
+        xac_tree_report report;
         size_t count = 0;
 
         if (!can_go_on(WORDS))
@@ -247,38 +248,38 @@ static void look(void)
         if (can_go_on(WORDS) && attempt(xtree_stat(stage.trees[WORDS], &stats)))
                 check_equal(stats.records, stage.content.trees[WORDS].count);
         if (can_go_on(WORDS))
-                (void)attempt(bptree_check(stage.arena, &report));
+                (void)attempt(xac_tree_check(stage.arena, &report));
 }
 
 static void walk(void)
 {
         struct sorted *words = &stage.content.trees[WORDS];
 
-        if (!can_go_on(WORDS) || words->count < 4 || !attempt(xtree_cursor_open(stage.trees[WORDS], &stage.cursor)))
+        if (!can_go_on(WORDS) || words->count < 4 || !attempt(xac_tree_cursor_open(stage.trees[WORDS], &stage.cursor)))
                 return;
         /* Inside a transaction each step is one of the same; outside each is its own. */
-        if (attempt(xtree_cursor_first(stage.cursor)) && attempt(xtree_cursor_next(stage.cursor)) &&
-            attempt(xtree_cursor_next(stage.cursor))) {
+        if (attempt(xac_tree_cursor_first(stage.cursor)) && attempt(xac_tree_cursor_next(stage.cursor)) &&
+            attempt(xac_tree_cursor_next(stage.cursor))) {
                 struct sorted_record *third = words->records[2];
-                bool done = attempt(xtree_cursor_delete(stage.cursor));
-                unsigned char key[BPTREE_KEY_MAX];
+                bool done = attempt(xac_tree_cursor_delete(stage.cursor));
+                unsigned char key[XAC_TREE_KEY_MAX];
                 size_t key_len = third->key_len;
 
                 memcpy(key, third->bytes, key_len);
                 note_change(done, WORDS, key, key_len, NULL, 0);
                 put(WORDS, 1, 300); /* with a cursor that has to keep its place */
         }
-        xtree_cursor_close(stage.cursor);
+        xac_tree_cursor_close(stage.cursor);
         stage.cursor = NULL;
 }
 
 struct loading {
         unsigned next, end;
-        unsigned char key[BPTREE_KEY_MAX];
+        unsigned char key[XAC_TREE_KEY_MAX];
         unsigned char value[600];
 };
 
-static int next_to_load(void *loading_, bptree_record *record)
+static int next_to_load(void *loading_, xac_tree_record *record)
 {
         struct loading *loading = loading_;
 
@@ -304,12 +305,12 @@ static void load(void)
         delete_some(PASSING, 10000, 40, 1);
         if (!can_go_on(PASSING))
                 return;
-        bool done = attempt(xtree_load(stage.trees[PASSING], next_to_load, &loading));
+        bool done = attempt(xac_tree_load(stage.trees[PASSING], next_to_load, &loading));
         if (!done && !entries[stage.entry].is_env)
                 check_ok(xtree_scan(stage.trees[PASSING], NULL, 0, NULL, 0, count_records, &there));
         copy_content(&content, &stage.content);
         loading.next = 10000;
-        for (bptree_record record;
+        for (xac_tree_record record;
              next_to_load(&loading, &record) && (done || stage.is_poisoned || content.trees[PASSING].count < there);)
                 change(&content, PASSING, record.key, record.key_len, record.value, record.value_len);
         copy_content(stage.is_poisoned ? &stage.doubtful : &stage.content, &content);
@@ -398,7 +399,7 @@ static bool content_is(const struct content *content, char *text, size_t text_le
 static void begin_anew(void)
 {
         for (unsigned tree = 0; tree < TREES; tree++) {
-                int err = bptree_drop(stage.arena, names[tree]);
+                int err = xac_tree_drop(stage.arena, names[tree]);
                 check(err == 0 || err == -ENOENT);
         }
         clear_content(&stage.content);
@@ -407,12 +408,12 @@ static void begin_anew(void)
 /* The content, or what it may be as well. */
 static void prove_content(void)
 {
-        bptree_report report;
+        xac_tree_report report;
         char text[256] = "", also[256] = "";
-        int err = bptree_check(stage.arena, &report);
+        int err = xac_tree_check(stage.arena, &report);
 
         if (err)
-                check_failed(__FILE__, __LINE__, "bptree_check: %d (%s), page %llu: %s", err, xac_strerror(err),
+                check_failed(__FILE__, __LINE__, "xac_tree_check: %d (%s), page %llu: %s", err, xac_strerror(err),
                              (unsigned long long)report.page_no, report.message);
         if (stage.is_poisoned && entries[stage.entry].open_flags & XAC_NOSYNC)
                 begin_anew();
@@ -441,7 +442,7 @@ static void reopen(void)
         if (stage.entry == IN_MEMORY && stage.arena)
                 return;
         if (stage.arena)
-                check_ok(page_arena_close(stage.arena));
+                check_ok(xac_arena_close(stage.arena));
         stage.arena = NULL;
         if (stage.env) {
                 int err = xac_close(stage.env);
@@ -462,7 +463,7 @@ void script_prove(void)
         close_all();
         prove_content();
         close_all();
-        check_ok(page_arena_close(stage.arena));
+        check_ok(xac_arena_close(stage.arena));
         if (stage.env)
                 check_ok(xac_close(stage.env));
         clear_content(&stage.content);

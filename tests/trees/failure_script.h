@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include <xac/page_arena.h>
+#include <xac/arena.h>
 
 #include "tests/trees/xtree.h"
 
@@ -19,7 +19,7 @@ extern const struct entry_facts {
         const char *name;
         bool is_env;
         int open_flags;
-        enum page_arena_access access;
+        enum xac_arena_access access;
 } entries[ENTRIES];
 
 /* In the scratch directory; nothing fails yet. */

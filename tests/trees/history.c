@@ -3,8 +3,8 @@
 /*
  * The history test of the trees: processes and threads play random transactions on the same few keys of three
  * trees of either kind in two files of one environment. After each round all that they were told is judged
- * (history_judge.h), the trees must hold what the judge has, and bptree_check must find nothing; it looks in the middle
- * of the rounds, too, from another process.
+ * (history_judge.h), the trees must hold what the judge has, and xac_tree_check must find nothing; it looks in the
+ * middle of the rounds, too, from another process.
  *
  *      history [OPTIONS]     see usage(); the seed is printed, and repeats what is random in the scripts
  *
@@ -366,7 +366,7 @@ static void reopen_and_compare(struct run *run)
         desk_close(&run->desk);
         check_ok(xac_close(run->env));
         run->env = worker_open_env(run->world);
-        desk_open(&run->desk, run->env, PAGE_ARENA_VIEW);
+        desk_open(&run->desk, run->env, XAC_ARENA_VIEW);
         compare_content(run);
 }
 
@@ -379,7 +379,7 @@ static void play(int unused, void *run_)
         start_workers(run);
         run->started_ns = crew_clock_ns();
         run->env = worker_open_env(run->world);
-        desk_open(&run->desk, run->env, PAGE_ARENA_DECLARED);
+        desk_open(&run->desk, run->env, XAC_ARENA_DECLARED);
         check_ok(xac_sync(run->env)); /* to durable readers, too, the trees are there */
         play_rounds(run);
         stop_workers(run);

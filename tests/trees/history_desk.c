@@ -5,7 +5,7 @@
 #include <sched.h>
 #include <time.h>
 
-#include "libxac/thread.h"
+#include "libxac/process/thread.h"
 #include "tests/support/check.h"
 
 static const char *const files[] = { "trees", "large" };
@@ -59,7 +59,7 @@ static int desk_get(void *desk_, unsigned tree, unsigned number, uint64_t *tag)
 
         dawdle(desk);
         history_key_make(&key, tree, number);
-        err = xtree_get(desk->trees[tree], key.bytes, key.len, desk->value, sizeof(desk->value), &len);
+        err = xac_tree_get(desk->trees[tree], key.bytes, key.len, desk->value, sizeof(desk->value), &len);
         if (!err)
                 *tag = value_tag(tree, number, desk->value, len);
         return err;
@@ -73,7 +73,7 @@ static int desk_put(void *desk_, unsigned tree, unsigned number, uint64_t tag, i
 
         dawdle(desk);
         history_key_make(&key, tree, number);
-        return xtree_put(desk->trees[tree], key.bytes, key.len, desk->value, len, flags);
+        return xac_tree_put(desk->trees[tree], key.bytes, key.len, desk->value, len, flags);
 }
 
 static int desk_remove(void *desk_, unsigned tree, unsigned number)
@@ -83,7 +83,7 @@ static int desk_remove(void *desk_, unsigned tree, unsigned number)
 
         dawdle(desk);
         history_key_make(&key, tree, number);
-        return xtree_delete(desk->trees[tree], key.bytes, key.len);
+        return xac_tree_delete(desk->trees[tree], key.bytes, key.len);
 }
 
 static int desk_count(void *desk_, unsigned tree, uint64_t *records)
@@ -111,7 +111,7 @@ struct desk_scan {
 enum { ENDED = 1 };
 
 /* A long value is asked for: the scan's transaction is open, its own or this thread's. */
-static int scan_visit(void *scan_, const bptree_record *record)
+static int scan_visit(void *scan_, const xac_tree_record *record)
 {
         struct desk_scan *scan = scan_;
         struct desk *desk = scan->desk;
@@ -120,8 +120,8 @@ static int scan_visit(void *scan_, const bptree_record *record)
         uint64_t tag;
 
         if (!record->value)
-                scan->lost = xtree_get(desk->trees[scan->tree], record->key, record->key_len, desk->value,
-                                       sizeof(desk->value), &len);
+                scan->lost = xac_tree_get(desk->trees[scan->tree], record->key, record->key_len, desk->value,
+                                          sizeof(desk->value), &len);
         if (scan->lost)
                 return ENDED;
         check_equal(len, record->value_len);
@@ -150,19 +150,19 @@ static int desk_scan(void *desk_, unsigned tree, unsigned from, unsigned to,
 
 static int desk_seek(void *desk_, unsigned tree, unsigned how, unsigned number)
 {
-        static const enum bptree_seek hows[] = {
-                [SCRIPT_GE] = BPTREE_GE, [SCRIPT_LE] = BPTREE_LE, [SCRIPT_EQ] = BPTREE_EQ
+        static const enum xac_tree_seek hows[] = {
+                [SCRIPT_GE] = XAC_TREE_GE, [SCRIPT_LE] = XAC_TREE_LE, [SCRIPT_EQ] = XAC_TREE_EQ
         };
         struct desk *desk = desk_;
         struct history_key key;
 
         dawdle(desk);
         if (how == SCRIPT_FIRST)
-                return xtree_cursor_first(desk->cursors[tree]);
+                return xac_tree_cursor_first(desk->cursors[tree]);
         if (how == SCRIPT_LAST)
-                return xtree_cursor_last(desk->cursors[tree]);
+                return xac_tree_cursor_last(desk->cursors[tree]);
         history_key_make(&key, tree, number);
-        return xtree_cursor_seek(desk->cursors[tree], key.bytes, key.len, hows[how]);
+        return xac_tree_cursor_seek(desk->cursors[tree], key.bytes, key.len, hows[how]);
 }
 
 static int desk_step(void *desk_, unsigned tree, bool is_forward)
@@ -170,17 +170,18 @@ static int desk_step(void *desk_, unsigned tree, bool is_forward)
         struct desk *desk = desk_;
 
         dawdle(desk);
-        return is_forward ? xtree_cursor_next(desk->cursors[tree]) : xtree_cursor_previous(desk->cursors[tree]);
+        return is_forward ? xac_tree_cursor_next(desk->cursors[tree]) : xac_tree_cursor_previous(desk->cursors[tree]);
 }
 
 /* A value that is read in two parts is the same. */
 static int read_value(struct desk *desk, unsigned tree, size_t value_len)
 {
         size_t half = value_len / 2, first = 0, second = 0;
-        int err = xtree_cursor_read(desk->cursors[tree], half, desk->value + half, sizeof(desk->value) - half, &second);
+        int err = xac_tree_cursor_read(desk->cursors[tree], half, desk->value + half, sizeof(desk->value) - half,
+                                       &second);
 
         if (!err)
-                err = xtree_cursor_read(desk->cursors[tree], 0, desk->value, half, &first);
+                err = xac_tree_cursor_read(desk->cursors[tree], 0, desk->value, half, &first);
         if (!err)
                 check_equal(first + second, value_len);
         return err;
@@ -189,8 +190,8 @@ static int read_value(struct desk *desk, unsigned tree, size_t value_len)
 static int desk_record(void *desk_, unsigned tree, unsigned *key, uint64_t *tag)
 {
         struct desk *desk = desk_;
-        bptree_record record = { 0 };
-        int err = xtree_cursor_record(desk->cursors[tree], &record);
+        xac_tree_record record = { 0 };
+        int err = xac_tree_cursor_record(desk->cursors[tree], &record);
 
         if (err)
                 return err;
@@ -209,7 +210,7 @@ static int desk_remove_here(void *desk_, unsigned tree)
         struct desk *desk = desk_;
 
         dawdle(desk);
-        return xtree_cursor_delete(desk->cursors[tree]);
+        return xac_tree_cursor_delete(desk->cursors[tree]);
 }
 
 /* ---- levels ---- */
@@ -253,36 +254,36 @@ const struct script_target desk_target = {
 
 /* ---- opening, closing, checking ---- */
 
-void desk_open(struct desk *desk, xac_env *env, enum page_arena_access access)
+void desk_open(struct desk *desk, xac_env *env, enum xac_arena_access access)
 {
         desk->env = env;
         for (unsigned i = 0; i < 2; i++)
-                check_ok(page_arena_open_env(env, files[i], access, &desk->arenas[i]));
+                check_ok(xac_arena_open_env(env, files[i], access, &desk->arenas[i]));
         for (unsigned tree = 0; tree < HISTORY_TREES; tree++) {
-                check_ok(xtree_open(desk->arenas[file_of(tree)], history_tree_names[tree], XTREE_CREATE,
+                check_ok(xtree_open(desk->arenas[file_of(tree)], history_tree_names[tree], XAC_TREE_CREATE,
                                     &history_tree_options[tree], &desk->trees[tree]));
-                check_ok(xtree_cursor_open(desk->trees[tree], &desk->cursors[tree]));
+                check_ok(xac_tree_cursor_open(desk->trees[tree], &desk->cursors[tree]));
         }
 }
 
 void desk_close(struct desk *desk)
 {
         for (unsigned tree = 0; tree < HISTORY_TREES; tree++) {
-                xtree_cursor_close(desk->cursors[tree]);
-                xtree_close(desk->trees[tree]);
+                xac_tree_cursor_close(desk->cursors[tree]);
+                xac_tree_close(desk->trees[tree]);
         }
         for (unsigned i = 0; i < 2; i++)
-                check_ok(page_arena_close(desk->arenas[i]));
+                check_ok(xac_arena_close(desk->arenas[i]));
 }
 
 void desk_check(struct desk *desk)
 {
         for (unsigned i = 0; i < 2; i++) {
-                bptree_report report;
-                int err = bptree_check(desk->arenas[i], &report);
+                xac_tree_report report;
+                int err = xac_tree_check(desk->arenas[i], &report);
 
                 if (err)
-                        check_failed(__FILE__, __LINE__, "bptree_check of \"%s\": %d (%s), page %llu: %s", files[i],
+                        check_failed(__FILE__, __LINE__, "xac_tree_check of \"%s\": %d (%s), page %llu: %s", files[i],
                                      err, xac_strerror(err), (unsigned long long)report.page_no, report.message);
         }
 }

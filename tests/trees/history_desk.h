@@ -14,9 +14,9 @@
 
 struct desk {
         xac_env *env;
-        page_arena *arenas[2]; /* the last tree is in a file of its own */
-        xtree *trees[HISTORY_TREES];
-        xtree_cursor *cursors[HISTORY_TREES];
+        xac_arena *arenas[2]; /* the last tree is in a file of its own */
+        xac_tree *trees[HISTORY_TREES];
+        xac_tree_cursor *cursors[HISTORY_TREES];
         struct chance chance; /* for what is not part of a script */
         unsigned char value[HISTORY_VALUE_MAX];
 };
@@ -24,9 +24,9 @@ struct desk {
 extern const struct script_target desk_target;
 
 /* Opens all, and creates what is not there. */
-void desk_open(struct desk *desk, xac_env *env, enum page_arena_access access);
+void desk_open(struct desk *desk, xac_env *env, enum xac_arena_access access);
 void desk_close(struct desk *desk);
-/* bptree_check says of each file that all is well. */
+/* xac_tree_check says of each file that all is well. */
 void desk_check(struct desk *desk);
 
 #endif

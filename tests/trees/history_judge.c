@@ -130,7 +130,7 @@ static int plain_get(void *judge, unsigned tree, unsigned key, uint64_t *tag)
 
 static int plain_put(void *judge, unsigned tree, unsigned key, uint64_t tag, int flags)
 {
-        if (flags & XTREE_NOOVERWRITE && look(judge, tree, key))
+        if (flags & XAC_TREE_NOOVERWRITE && look(judge, tree, key))
                 return -EEXIST;
         change(judge, tree, key, tag);
         return 0;
@@ -362,7 +362,7 @@ static struct attempt attempt_of(const struct judge *judge, const struct record 
         attempt.reads_at = attempt.ends_at = 2 * record->snapshot + 1;
         if (record->sequence)
                 attempt.ends_at = 2 * record->sequence;
-        if (record->sequence && !(attempt.flags & XAC_SNAPSHOT))
+        if (record->sequence && !(attempt.flags & XAC_SNAPSHOT_ISOLATION))
                 attempt.reads_at = attempt.ends_at;
         attempt.is_promised = (record->sequence && is_waiting) || attempt.flags & XAC_DURABLE;
         return attempt;

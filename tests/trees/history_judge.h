@@ -11,7 +11,7 @@
  *
  *      a commit reads    what the commits before it have left: just before its own number. So a lookup that
  *                        found nothing, or the gap between two records of a scan, is as much validated as a record
- *      XAC_SNAPSHOT      what it saw at its beginning; and nobody else has changed in between what it changes
+ *      XAC_SNAPSHOT_ISOLATION      what it saw at its beginning; and nobody else has changed in between what it changes
  *      all others        what there was when they began: readers, the aborted, the lost
  *
  * If every word is the same, the order explains the history, however the numbers came about. It must also agree with

@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <xac/ehash.h>
+#include <xac/tree.h>
 
 #include "tests/support/chance.h"
 
 enum { FIXED, PREFIXED, LARGE, DIGITS = 4 };
 
 const char *const history_tree_names[] = { "fixed", "prefixed", "large" };
-const bptree_options history_tree_options[] = { { .key_bytes = 8, .value_bytes = 8 }, { 0 }, { 0 } };
+const xac_tree_options history_tree_options[] = { { .key_bytes = 8, .value_bytes = 8 }, { 0 }, { 0 } };
 
 static const char *const beginnings[] = { "", "what/all/keys/have/in/common/", "k" };
 
@@ -22,7 +22,7 @@ static size_t padding(unsigned tree, unsigned number)
 {
         if (tree == PREFIXED)
                 return chance_mix(number) % 117;
-        return number % 7 ? chance_mix(number) % 40 : EHASH_KEY_MAX - DIGITS - 1 - number % 5;
+        return number % 7 ? chance_mix(number) % 40 : XAC_TREE_HASH_KEY_MAX - DIGITS - 1 - number % 5;
 }
 
 static void make_fixed(struct history_key *key, unsigned number)

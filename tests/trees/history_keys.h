@@ -13,16 +13,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <xac/bptree.h>
+#include <xac/tree.h>
 
 enum { HISTORY_VALUE_MAX = 9008 };
 
 extern const char *const history_tree_names[];
-extern const bptree_options history_tree_options[];
+extern const xac_tree_options history_tree_options[];
 
 struct history_key {
         size_t len;
-        unsigned char bytes[BPTREE_KEY_MAX];
+        unsigned char bytes[XAC_TREE_KEY_MAX];
 };
 
 void history_key_make(struct history_key *key, unsigned tree, unsigned number);

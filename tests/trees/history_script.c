@@ -55,7 +55,7 @@ int script_flags(const struct script_world *world, uint64_t seed)
         if (kind < 15)
                 return XAC_RDONLY | (world->has_durable_reads && (seed >> 24) % 2 ? XAC_DURABLE : 0);
         if (kind < 25 && world->has_snapshots)
-                return XAC_SNAPSHOT;
+                return XAC_SNAPSHOT_ISOLATION;
         return 0;
 }
 
@@ -281,7 +281,7 @@ static void step_access(struct script *script, struct chance *chance, enum step 
         if (step == STEP_GET)
                 call_get(script, tree, key);
         else if (step == STEP_PUT || step == STEP_PUT_NEW)
-                call_put(script, tree, key, step == STEP_PUT ? 0 : XTREE_NOOVERWRITE);
+                call_put(script, tree, key, step == STEP_PUT ? 0 : XAC_TREE_NOOVERWRITE);
         else if (step == STEP_DELETE)
                 call_remove(script, tree, key);
         else if (step == STEP_PUT_RUN || step == STEP_DELETE_RUN)

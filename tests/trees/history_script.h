@@ -20,7 +20,7 @@ enum { HISTORY_TREES = 3, HISTORY_KEYS_MAX = 1024, SCRIPT_WORDS_MAX = 2048, SCRI
 struct script_world {
         unsigned keys;          /* of each tree: 0 ... keys - 1 */
         unsigned steps_max;     /* of a transaction */
-        bool has_snapshots;     /* some are XAC_SNAPSHOT */
+        bool has_snapshots;     /* some are XAC_SNAPSHOT_ISOLATION */
         bool has_durable_reads; /* half of the readers are XAC_DURABLE */
 };
 

@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "libxac/thread.h"
+#include "libxac/process/thread.h"
 #include "tests/support/chance.h"
 #include "tests/support/check.h"
 #include "tests/trees/history_desk.h"
@@ -58,7 +58,7 @@ static const struct txn *txn_of(const struct worker *worker)
 static uint64_t own_sequence(const struct worker *worker)
 {
         const struct txn *txn = txn_of(worker);
-        uint64_t newest = txn->views.newest;
+        uint64_t newest = txn->sequence;
 
         return newest > worker->newest && newest > txn->pages.snapshot ? newest : 0;
 }
@@ -70,12 +70,12 @@ static uint64_t own_sequence(const struct worker *worker)
 static _Thread_local struct worker *alone; /* who is in such a call */
 
 /* The linker's names. NOLINTBEGIN(bugprone-reserved-identifier) */
-int __real_arena_run(struct page_arena *arena, int flags, int (*body)(void *arg), void *arg);
-int __wrap_arena_run(struct page_arena *arena, int flags, int (*body)(void *arg), void *arg);
+int __real_arena_run(struct xac_arena *arena, int flags, int (*body)(void *arg), void *arg);
+int __wrap_arena_run(struct xac_arena *arena, int flags, int (*body)(void *arg), void *arg);
 /* NOLINTEND(bugprone-reserved-identifier) */
 
 /* NOLINTNEXTLINE(bugprone-reserved-identifier) */
-int __wrap_arena_run(struct page_arena *arena, int flags, int (*body)(void *arg), void *arg)
+int __wrap_arena_run(struct xac_arena *arena, int flags, int (*body)(void *arg), void *arg)
 {
         int err = __real_arena_run(arena, flags, body, arg);
 
@@ -92,7 +92,7 @@ static void attempt_begin(struct worker *worker, uint64_t seed, uint64_t begin_n
 {
         worker->is_attempting = true;
         worker->begin_ns = begin_ns;
-        worker->newest = txn_of(worker)->views.newest;
+        worker->newest = txn_of(worker)->sequence;
         worker->script.world = &worker->world->options.script;
         worker->script.on = &desk_target;
         worker->script.target = &worker->desk;
@@ -240,13 +240,13 @@ static void run_script(struct worker *worker)
 
 /* ---- rounds ---- */
 
-static enum page_arena_access access_of(const struct worker *worker)
+static enum xac_arena_access access_of(const struct worker *worker)
 {
         enum history_mode mode = worker->world->options.mode;
 
         if (mode == MODE_MIXED)
-                return (worker->number + worker->round) % 2 ? PAGE_ARENA_VIEW : PAGE_ARENA_DECLARED;
-        return mode == MODE_VIEW ? PAGE_ARENA_VIEW : PAGE_ARENA_DECLARED;
+                return (worker->number + worker->round) % 2 ? XAC_ARENA_VIEW : XAC_ARENA_DECLARED;
+        return mode == MODE_VIEW ? XAC_ARENA_VIEW : XAC_ARENA_DECLARED;
 }
 
 static void work_round(struct worker *worker)

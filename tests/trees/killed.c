@@ -5,7 +5,7 @@
  * all at once. Shown by an auditor, which is a process too:
  *
  *      - the deeds of each worker (deeds.h) are there up to the last one that it was told of, or one more, and none
- *        in part: all trees hold exactly that, and bptree_check finds nothing;
+ *        in part: all trees hold exactly that, and xac_tree_check finds nothing;
  *      - the survivors go on, a newcomer can open at any time;
  *      - once all are dead, every slot, row, list and lock is accounted for (tests/kill/audit.h).
  *
@@ -140,8 +140,8 @@ static void resume(struct job *job)
 static void say_what_is_damaged(struct job *job)
 {
         for (int i = 0; i < 2; i++) {
-                bptree_report report = { 0 };
-                const int err = bptree_check(job->desk.arena, &report);
+                xac_tree_report report = { 0 };
+                const int err = xac_tree_check(job->desk.arena, &report);
 
                 fprintf(stderr, "process %d, lane %u, check %d: %d, page %" PRIu64 ": %s\n", getpid(), job->lane, i,
                         err, report.page_no, report.message);
@@ -185,7 +185,7 @@ static void work(int index, void *first_)
         job.lane += (unsigned)index;
         job.chance.state = chance_mix(job.chance.state + (uint64_t)index);
         check_ok(deeds_open(&job.desk, &ledger->deeds, job.env,
-                            chance_percent(&job.chance, 30) ? PAGE_ARENA_VIEW : PAGE_ARENA_DECLARED));
+                            chance_percent(&job.chance, 30) ? XAC_ARENA_VIEW : XAC_ARENA_DECLARED));
         resume(&job);
         for (uint64_t i = 0; i < deeds; i++) {
                 do_deed(&job);
@@ -289,7 +289,7 @@ static void audit_main(int unused, void *inspection_)
         (void)unused;
         crew_limit_s(PATIENCE_MS / 1000);
         xac_env *env = open_env();
-        check_ok(deeds_open(&desk, &ledger->deeds, env, count.audits % 2 ? PAGE_ARENA_VIEW : PAGE_ARENA_DECLARED));
+        check_ok(deeds_open(&desk, &ledger->deeds, env, count.audits % 2 ? XAC_ARENA_VIEW : XAC_ARENA_DECLARED));
         for (unsigned lane = 0; lane < LANES; lane++)
                 told[lane] = atomic_load(&ledger->lane[lane].told);
         check_ok(xbegin(env, XAC_RDONLY));

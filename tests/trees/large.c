@@ -5,7 +5,7 @@
  * be made, the processes that work on it may have no more memory than --memory-bytes, page cache included.
  *
  * Workers put records in random order, replace some, and delete a third of them; then all records are looked up by a
- * scan, and bptree_check goes through all pages; once more after the last close.
+ * scan, and xac_tree_check goes through all pages; once more after the last close.
  *
  *      large [--tree bptree|cobtree] [--records N] [--value-bytes N] [--processes N] [--pool-bytes N]
  *            [--memory-bytes N] [--durable] [--seed X]      each kind of tree, unless told
@@ -67,8 +67,8 @@ static void make_value(uint64_t n, bool is_new, unsigned char *value)
 
 struct desk {
         xac_env *env;
-        page_arena *arena;
-        xtree *tree;
+        xac_arena *arena;
+        xac_tree *tree;
 };
 
 /* In so small a pool the others' transactions may leave no room for a moment: is it worth another try? */
@@ -80,7 +80,7 @@ static bool is_full_for_a_moment(int err, int *tries)
         return true;
 }
 
-static void desk_open(struct desk *desk, enum page_arena_access access)
+static void desk_open(struct desk *desk, enum xac_arena_access access)
 {
         /* Pages that a put moves are part of its transaction, and are in the pool meanwhile. */
         const uint64_t pool_bytes = xtree_is_cob() ? 4 * options.pool_bytes : options.pool_bytes;
@@ -88,17 +88,17 @@ static void desk_open(struct desk *desk, enum page_arena_access access)
         const xac_options env_options = { .pool_bytes = pool_bytes, .log_bytes = 8 * MIB };
 
         check_ok(xac_open(scratch_path("env"), XAC_CREATE | options.open_flags, &env_options, &desk->env));
-        check_ok(page_arena_open_env(desk->env, "tree", access, &desk->arena));
+        check_ok(xac_arena_open_env(desk->env, "tree", access, &desk->arena));
         do
-                err = xtree_open(desk->arena, "large", XTREE_CREATE, NULL, &desk->tree);
+                err = xtree_open(desk->arena, "large", XAC_TREE_CREATE, NULL, &desk->tree);
         while (is_full_for_a_moment(err, &tries));
         check_ok(err);
 }
 
 static void desk_close(struct desk *desk)
 {
-        xtree_close(desk->tree);
-        check_ok(page_arena_close(desk->arena));
+        xac_tree_close(desk->tree);
+        check_ok(xac_arena_close(desk->arena));
         check_ok(xac_close(desk->env));
 }
 
@@ -116,11 +116,11 @@ static int do_one(const struct desk *desk, uint64_t n, bool is_second)
         size_t key_len = make_key(n, key);
 
         if (is_second && fate_of(n) == DELETED)
-                return xtree_delete(desk->tree, key, key_len);
+                return xac_tree_delete(desk->tree, key, key_len);
         if (is_second && fate_of(n) == PUT_ONCE)
                 return 0;
         make_value(n, is_second, value);
-        return xtree_put(desk->tree, key, key_len, value, options.value_bytes, is_second ? 0 : XTREE_NOOVERWRITE);
+        return xac_tree_put(desk->tree, key, key_len, value, options.value_bytes, is_second ? 0 : XAC_TREE_NOOVERWRITE);
 }
 
 static int do_batch(void *batch_)
@@ -149,7 +149,7 @@ static void work(int index, void *unused)
         struct desk desk;
 
         (void)unused;
-        desk_open(&desk, index % 2 ? PAGE_ARENA_VIEW : PAGE_ARENA_DECLARED);
+        desk_open(&desk, index % 2 ? XAC_ARENA_VIEW : XAC_ARENA_DECLARED);
         for (int is_second = 0; is_second <= 1; is_second++)
                 for (uint64_t n = (uint64_t)index; n < options.records; n += step * BATCH) {
                         uint64_t left = (options.records - n + step - 1) / step;
@@ -177,7 +177,7 @@ static uint64_t key_print(const void *key, size_t key_len)
         return print;
 }
 
-static int add_up(void *audit_, const bptree_record *record)
+static int add_up(void *audit_, const xac_tree_record *record)
 {
         struct audit *audit = audit_;
 
@@ -193,7 +193,7 @@ static void audit_tree(struct desk *desk)
         struct audit audit = { .desk = desk };
         unsigned char value[VALUE_MAX], expected[VALUE_MAX] = { 0 };
         uint64_t count = 0, sum = 0;
-        bptree_report report;
+        xac_tree_report report;
         char key[KEY_BYTES];
 
         for (uint64_t n = 0; n < options.records; n++) {
@@ -205,15 +205,15 @@ static void audit_tree(struct desk *desk)
                 sum += is_there ? key_print(key, key_len) ^ expected[0] : 0;
                 if (n % 1000)
                         continue;
-                check_code(xtree_get(desk->tree, key, key_len, value, sizeof(value), NULL), is_there ? 0 : -ENOENT);
+                check_code(xac_tree_get(desk->tree, key, key_len, value, sizeof(value), NULL), is_there ? 0 : -ENOENT);
                 check(!is_there || memcmp(value, expected, options.value_bytes) == 0);
         }
         check_ok(xtree_scan(desk->tree, NULL, 0, NULL, 0, add_up, &audit));
         check_equal(audit.seen, count);
         check(audit.sum == sum);
-        int err = bptree_check(desk->arena, &report);
+        int err = xac_tree_check(desk->arena, &report);
         if (err)
-                check_failed(__FILE__, __LINE__, "bptree_check: %d, page %" PRIu64 ": %s", err, report.page_no,
+                check_failed(__FILE__, __LINE__, "xac_tree_check: %d, page %" PRIu64 ": %s", err, report.page_no,
                              report.message);
         check_equal(report.records, count);
 }
@@ -223,7 +223,7 @@ static void audit(int index, void *unused)
         struct desk desk;
 
         (void)unused;
-        desk_open(&desk, index % 2 ? PAGE_ARENA_VIEW : PAGE_ARENA_DECLARED);
+        desk_open(&desk, index % 2 ? XAC_ARENA_VIEW : XAC_ARENA_DECLARED);
         audit_tree(&desk);
         desk_close(&desk);
 }

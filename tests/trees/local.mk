@@ -22,8 +22,8 @@ TREES_TESTS = \
         %D%/test_page_alloc \
         %D%/test_page_alloc_groups \
         %D%/test_page_alloc_shared \
-        %D%/test_page_arena \
-        %D%/test_page_arena_snapshot \
+        %D%/test_arena \
+        %D%/test_arena_snapshot \
         %D%/test_page_run \
         %D%/test_pma \
         %D%/test_tree \
@@ -54,10 +54,10 @@ TREES_ACCOUNT = %D%/account.c %D%/account.h $(TREES_WAYS)
 %C%_test_page_alloc_LDADD = $(TREES_TEST_LIBS)
 %C%_test_page_alloc_shared_SOURCES = %D%/test_page_alloc_shared.c $(TREES_ACCOUNT)
 %C%_test_page_alloc_shared_LDADD = $(TREES_TEST_LIBS)
-%C%_test_page_arena_SOURCES = %D%/test_page_arena.c $(TREES_WAYS)
-%C%_test_page_arena_LDADD = $(TREES_TEST_LIBS)
-%C%_test_page_arena_snapshot_SOURCES = %D%/test_page_arena_snapshot.c $(TREES_EITHER)
-%C%_test_page_arena_snapshot_LDADD = $(TREES_TEST_LIBS)
+%C%_test_arena_SOURCES = %D%/test_arena.c $(TREES_WAYS)
+%C%_test_arena_LDADD = $(TREES_TEST_LIBS)
+%C%_test_arena_snapshot_SOURCES = %D%/test_arena_snapshot.c $(TREES_EITHER)
+%C%_test_arena_snapshot_LDADD = $(TREES_TEST_LIBS)
 %C%_test_page_run_SOURCES = %D%/test_page_run.c $(TREES_WAYS)
 %C%_test_page_run_LDADD = $(TREES_TEST_LIBS)
 

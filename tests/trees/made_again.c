@@ -43,7 +43,7 @@ enum {
 
 /* ---- what an actor does ---- */
 
-static _Thread_local xtree *handles[NAMES];
+static _Thread_local xac_tree *handles[NAMES];
 
 struct order {
         unsigned name, key;
@@ -87,28 +87,28 @@ static long long act_abort(uint64_t unused)
 /* The handle from before stays open until there is a new one. value: flags. */
 static long long act_open(uint64_t arg)
 {
-        static const bptree_options fixed = { .key_bytes = 8, .value_bytes = 4 };
+        static const xac_tree_options fixed = { .key_bytes = 8, .value_bytes = 4 };
         const struct order order = unpacked(arg);
-        xtree *tree;
+        xac_tree *tree;
         int err = xtree_open(ways.arena, name_of(order.name), (int)order.value, &fixed, &tree);
 
         if (err)
                 return err;
-        xtree_close(handles[order.name]);
+        xac_tree_close(handles[order.name]);
         handles[order.name] = tree;
         return 0;
 }
 
 static long long act_close(uint64_t name)
 {
-        xtree_close(handles[name]);
+        xac_tree_close(handles[name]);
         handles[name] = NULL;
         return 0;
 }
 
 static long long act_drop(uint64_t name)
 {
-        return bptree_drop(ways.arena, name_of((unsigned)name));
+        return xac_tree_drop(ways.arena, name_of((unsigned)name));
 }
 
 static long long act_put(uint64_t arg)
@@ -116,7 +116,7 @@ static long long act_put(uint64_t arg)
         const struct order order = unpacked(arg);
         const uint64_t key = order.key;
 
-        return xtree_put(handles[order.name], &key, sizeof(key), &order.value, sizeof(order.value), 0);
+        return xac_tree_put(handles[order.name], &key, sizeof(key), &order.value, sizeof(order.value), 0);
 }
 
 static long long act_delete(uint64_t arg)
@@ -124,7 +124,7 @@ static long long act_delete(uint64_t arg)
         const struct order order = unpacked(arg);
         const uint64_t key = order.key;
 
-        return xtree_delete(handles[order.name], &key, sizeof(key));
+        return xac_tree_delete(handles[order.name], &key, sizeof(key));
 }
 
 static long long act_get(uint64_t arg)
@@ -132,7 +132,7 @@ static long long act_get(uint64_t arg)
         const struct order order = unpacked(arg);
         const uint64_t key = order.key;
         uint32_t value = 0;
-        int err = xtree_get(handles[order.name], &key, sizeof(key), &value, sizeof(value), NULL);
+        int err = xac_tree_get(handles[order.name], &key, sizeof(key), &value, sizeof(value), NULL);
 
         return err ? err : (long long)value;
 }
@@ -153,12 +153,12 @@ static long long act_leave(uint64_t unused)
 
 static long long act_look(uint64_t unused)
 {
-        bptree_report report;
-        int err = bptree_check(ways.arena, &report);
+        xac_tree_report report;
+        int err = xac_tree_check(ways.arena, &report);
 
         (void)unused;
         if (err)
-                fprintf(stderr, "bptree_check: %s\n", report.message);
+                fprintf(stderr, "xac_tree_check: %s\n", report.message);
         return err;
 }
 
@@ -311,7 +311,7 @@ static void step_abort(struct player *player)
 static void step_open(struct player *player, unsigned name)
 {
         const bool does_create = !player->is_reading && chance_percent(&game.chance, 80);
-        const struct order order = { name, 0, does_create ? XTREE_CREATE : 0 };
+        const struct order order = { name, 0, does_create ? XAC_TREE_CREATE : 0 };
         const long long result = actor_do(player->actor, act_open, packed(order));
         struct tree *tree = &world_of(player)->tree[name];
 

@@ -35,7 +35,7 @@ void maker_start(struct model_maker *maker, struct chance *chance, enum model_ke
         maker->chance = chance;
         maker->kind = kind;
         maker->value_max = 65536;
-        maker->prefix_len = 1 + below(maker, BPTREE_KEY_MAX - 8);
+        maker->prefix_len = 1 + below(maker, XAC_TREE_KEY_MAX - 8);
         fill_with_chance(maker, maker->prefix, maker->prefix_len);
         fill_with_chance(maker, maker->value, sizeof(maker->value));
 }
@@ -70,7 +70,7 @@ struct bpnode_key make_key(struct model_maker *maker, const struct bpnode_shape 
                 for (size_t i = 0; i < len; i++)
                         key[i] = (unsigned char)('0' + below(maker, 10));
         } else {
-                len = 1 + below(maker, chance_percent(maker->chance, 20) ? BPTREE_KEY_MAX : 20);
+                len = 1 + below(maker, chance_percent(maker->chance, 20) ? XAC_TREE_KEY_MAX : 20);
                 fill_with_chance(maker, key, len);
         }
         return (struct bpnode_key){ key, len };

@@ -50,10 +50,10 @@ enum model_keys {
 struct model_maker {
         struct chance *chance;
         enum model_keys kind;
-        unsigned char prefix[BPTREE_KEY_MAX];
+        unsigned char prefix[XAC_TREE_KEY_MAX];
         size_t prefix_len;
         size_t value_max; /* variable leaves: longer ones are not made */
-        unsigned char key[BPTREE_KEY_MAX];
+        unsigned char key[XAC_TREE_KEY_MAX];
         unsigned char value[65536];
 };
 

@@ -13,40 +13,40 @@
 #include "tests/trees/ways.h"
 #include "tests/trees/xtree.h"
 
-static page_arena *arena;
-static xtree *tree;
+static xac_arena *arena;
+static xac_tree *tree;
 
-static inline void begin(int way, const bptree_options *options)
+static inline void begin(int way, const xac_tree_options *options)
 {
         arena = ways_open(way);
-        check_ok(xtree_open(arena, "tree", XTREE_CREATE, options, &tree));
+        check_ok(xtree_open(arena, "tree", XAC_TREE_CREATE, options, &tree));
 }
 
 static inline void look(void)
 {
-        bptree_report report;
-        int err = bptree_check(arena, &report);
+        xac_tree_report report;
+        int err = xac_tree_check(arena, &report);
 
         if (err != 0)
-                check_failed(__FILE__, __LINE__, "bptree_check: %d, %s", err, report.message);
+                check_failed(__FILE__, __LINE__, "xac_tree_check: %d, %s", err, report.message);
 }
 
 static inline void end(void)
 {
         look();
-        xtree_close(tree);
+        xac_tree_close(tree);
         ways_close();
 }
 
 static inline int put(const char *key, const char *value)
 {
-        return xtree_put(tree, key, strlen(key), value, strlen(value), 0);
+        return xac_tree_put(tree, key, strlen(key), value, strlen(value), 0);
 }
 
 static inline int get(const char *key, char *value)
 {
         size_t len = 0;
-        int err = xtree_get(tree, key, strlen(key), value, 99, &len);
+        int err = xac_tree_get(tree, key, strlen(key), value, 99, &len);
 
         value[err ? 0 : len] = '\0';
         return err;

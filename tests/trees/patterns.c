@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libxac/commit.h"
-#include "libxac/txn.h"
+#include "libxac/txn/commit.h"
+#include "libxac/txn/txn.h"
 #include "pages/page_alloc.h"
 #include "tests/support/chance.h"
 #include "tests/support/check.h"
@@ -23,12 +23,12 @@ enum { VALUE_MAX = 1000, PREFIX = 280, LOOK_EVERY = 64 };
 struct run {
         const struct pattern_options *options;
         struct chance chance;
-        xtree *tree;
+        xac_tree *tree;
         uint64_t keys;
         uint32_t *times; /* how often record i was put; 0: it is not there */
         uint64_t there;
         struct pattern_tally *tally;
-        unsigned char key[BPTREE_KEY_MAX];
+        unsigned char key[XAC_TREE_KEY_MAX];
         size_t key_len;
         unsigned char value[VALUE_MAX], got[VALUE_MAX];
 };
@@ -58,8 +58,8 @@ static struct pattern_tally *counted; /* NULL: nobody wants to know */
 /* The linker's names. NOLINTBEGIN(bugprone-reserved-identifier) */
 int __real_commit_written(struct txn *txn, bool is_waiting);
 int __wrap_commit_written(struct txn *txn, bool is_waiting);
-int __real_arena_move(const struct page_arena *arena, page_no to, page_no from);
-int __wrap_arena_move(const struct page_arena *arena, page_no to, page_no from);
+int __real_arena_move(const struct xac_arena *arena, page_no to, page_no from);
+int __wrap_arena_move(const struct xac_arena *arena, page_no to, page_no from);
 /* NOLINTEND(bugprone-reserved-identifier) */
 
 /* NOLINTNEXTLINE(bugprone-reserved-identifier) */
@@ -78,7 +78,7 @@ int __wrap_commit_written(struct txn *txn, bool is_waiting)
 }
 
 /* NOLINTNEXTLINE(bugprone-reserved-identifier) */
-int __wrap_arena_move(const struct page_arena *arena, page_no to, page_no from)
+int __wrap_arena_move(const struct xac_arena *arena, page_no to, page_no from)
 {
         if (counted)
                 counted->moves++;
@@ -169,14 +169,14 @@ static void put(struct run *run, uint64_t i)
         make_key(run, number);
         run->there += !run->times[i];
         size_t len = make_value(run, number, ++run->times[i]);
-        check_ok(xtree_put(run->tree, run->key, run->key_len, run->value, len, 0));
+        check_ok(xac_tree_put(run->tree, run->key, run->key_len, run->value, len, 0));
         run->tally->operations++;
 }
 
 static void delete (struct run *run, uint64_t i)
 {
         make_key(run, number_of(run, i));
-        check_code(xtree_delete(run->tree, run->key, run->key_len), run->times[i] ? 0 : -ENOENT);
+        check_code(xac_tree_delete(run->tree, run->key, run->key_len), run->times[i] ? 0 : -ENOENT);
         run->there -= run->times[i] != 0;
         run->times[i] = 0;
         run->tally->operations++;
@@ -188,7 +188,7 @@ static void get(struct run *run, uint64_t i)
         size_t len = 0;
 
         make_key(run, number);
-        check_code(xtree_get(run->tree, run->key, run->key_len, run->got, sizeof(run->got), &len),
+        check_code(xac_tree_get(run->tree, run->key, run->key_len, run->got, sizeof(run->got), &len),
                    run->times[i] ? 0 : -ENOENT);
         if (!run->times[i])
                 return;
@@ -224,7 +224,7 @@ static int compare_numbers(const void *a, const void *b)
         return sorting->options->records == RECORDS_REVERSED ? -order : order;
 }
 
-static int compare_record(void *expected_, const bptree_record *record)
+static int compare_record(void *expected_, const xac_tree_record *record)
 {
         struct expected *expected = expected_;
         struct run *run = expected->run;
@@ -253,7 +253,7 @@ static void look_at_all(struct run *run)
 {
         struct expected expected = { .run = run, .order = malloc((run->there + 1) * sizeof(uint64_t)) };
         uint64_t count = 0;
-        bptree_report report;
+        xac_tree_report report;
         xtree_stats stats;
 
         check(expected.order != NULL);
@@ -266,9 +266,9 @@ static void look_at_all(struct run *run)
         check_ok(xtree_scan(run->tree, NULL, 0, NULL, 0, compare_record, &expected));
         check_equal(expected.seen, count);
         free(expected.order);
-        int err = bptree_check(ways.arena, &report);
+        int err = xac_tree_check(ways.arena, &report);
         if (err)
-                check_failed(__FILE__, __LINE__, "bptree_check: %d, page %" PRIu64 ": %s", err, report.page_no,
+                check_failed(__FILE__, __LINE__, "xac_tree_check: %d, page %" PRIu64 ": %s", err, report.page_no,
                              report.message);
         check_equal(report.records, count);
         check_ok(xtree_stat(run->tree, &stats));
@@ -367,14 +367,14 @@ static void play(struct run *run)
 
 void pattern_run(const struct pattern_options *options, struct pattern_tally *tally)
 {
-        const bptree_options fixed = { .key_bytes = 8, .value_bytes = 8 }, reversed = { .compare = compare_reversed };
+        const xac_tree_options fixed = { .key_bytes = 8, .value_bytes = 8 }, reversed = { .compare = compare_reversed };
         static struct run run;
 
         *tally = (struct pattern_tally){ 0 };
         run = (struct run){ .options = options, .chance = { options->seed }, .keys = options->keys, .tally = tally };
         run.times = calloc(run.keys, sizeof(run.times[0]));
         check(run.times != NULL);
-        check_ok(xtree_open(ways_open(options->way), "tree", XTREE_CREATE,
+        check_ok(xtree_open(ways_open(options->way), "tree", XAC_TREE_CREATE,
                             options->records == RECORDS_FIXED      ? &fixed
                             : options->records == RECORDS_REVERSED ? &reversed
                                                                    : NULL,
@@ -383,7 +383,7 @@ void pattern_run(const struct pattern_options *options, struct pattern_tally *ta
         play(&run);
         counted = NULL;
         look_at_all(&run);
-        xtree_close(run.tree);
+        xac_tree_close(run.tree);
         ways_close();
         free(run.times);
 }

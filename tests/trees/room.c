@@ -23,7 +23,7 @@
 
 enum { SMALL_POOL = 1 << 20, SMALL_FILE = 4 << 20, SMALL_DISK = 12 << 20, LONG_VALUE = 4 << 20, USUAL = 900 };
 
-static xtree *tree;
+static xac_tree *tree;
 static struct sorted content;
 static struct chance chance;
 static unsigned char value[LONG_VALUE];
@@ -33,7 +33,7 @@ static unsigned char value[LONG_VALUE];
 static void set_up(int way, const xac_options *options)
 {
         chance.state = chance_seed();
-        check_ok(xtree_open(ways_open_with(way, options), "tree", XTREE_CREATE, NULL, &tree));
+        check_ok(xtree_open(ways_open_with(way, options), "tree", XAC_TREE_CREATE, NULL, &tree));
         memset(value, 'v', sizeof(value));
 }
 
@@ -48,11 +48,11 @@ static void prove_content(void)
 /* Nothing wrong, and nothing else there. */
 static void prove(void)
 {
-        bptree_report report;
-        int err = bptree_check(ways.arena, &report);
+        xac_tree_report report;
+        int err = xac_tree_check(ways.arena, &report);
 
         if (err)
-                check_failed(__FILE__, __LINE__, "bptree_check: %d, page %llu: %s", err,
+                check_failed(__FILE__, __LINE__, "xac_tree_check: %d, page %llu: %s", err,
                              (unsigned long long)report.page_no, report.message);
         prove_content();
 }
@@ -60,7 +60,7 @@ static void prove(void)
 static void tear_down(void)
 {
         prove();
-        xtree_close(tree);
+        xac_tree_close(tree);
         ways_close();
         sorted_clear(&content);
 }
@@ -75,7 +75,7 @@ static int put(unsigned n, size_t value_len)
 {
         char key[32];
         size_t key_len = make_key(n, key);
-        int err = xtree_put(tree, key, key_len, value, value_len, 0);
+        int err = xac_tree_put(tree, key, key_len, value, value_len, 0);
 
         if (!err)
                 sorted_put(&content, key, key_len, value, value_len);
@@ -86,7 +86,7 @@ static int delete (unsigned n)
 {
         char key[32];
         size_t key_len = make_key(n, key);
-        int err = xtree_delete(tree, key, key_len);
+        int err = xac_tree_delete(tree, key, key_len);
 
         if (!err)
                 sorted_delete(&content, key, key_len);
@@ -143,7 +143,7 @@ struct loading {
         char key[32];
 };
 
-static int next_record(void *loading_, bptree_record *record)
+static int next_record(void *loading_, xac_tree_record *record)
 {
         struct loading *loading = loading_;
 
@@ -164,7 +164,7 @@ static void single_calls_too_large_for_the_pool_have_not_happened(int way)
         check_code(put(17, LONG_VALUE), XAC_FULL);
         prove();
         check_code(put(1000, LONG_VALUE), XAC_FULL);
-        check_code(xtree_load(tree, next_record, &loading), XAC_FULL);
+        check_code(xac_tree_load(tree, next_record, &loading), XAC_FULL);
         prove();
         put_some(50, 100, 5000);
         tear_down();
@@ -208,7 +208,7 @@ static void a_reservation_that_is_used_up_is_enomem(int way)
 
         set_up(way, &options);
         unsigned count = fill(0, USUAL);
-        check_code(put(count, USUAL), -ENOMEM); /* as bptree_open(3) says, and xac_mmap(3) of any file */
+        check_code(put(count, USUAL), -ENOMEM); /* as xac_tree_open(3) says, and xac_mmap(3) of any file */
         prove();
         for (unsigned n = 0; n < count; n += 3)
                 check_ok(delete (n));
@@ -248,7 +248,7 @@ static void resize(const char *where, int byte_len)
         check_equal(mount("none", where, "tmpfs", MS_REMOUNT | MS_NOSUID | MS_NODEV, options), 0);
 }
 
-/* A hole in a file of tmpfs needs room to be read, so that bptree_check, which looks at all pages, has to wait. */
+/* A hole in a file of tmpfs needs room to be read, so that xac_tree_check, which looks at all pages, has to wait. */
 static void a_full_disk_is_enospc(int way)
 {
         const xac_options options = { .log_bytes = 1 << 20 };

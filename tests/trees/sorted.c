@@ -122,7 +122,7 @@ void sorted_copy(struct sorted *to, const struct sorted *from)
 
 struct comparison {
         const struct sorted *sorted;
-        xtree *tree;
+        xac_tree *tree;
         size_t i;
         char *text;
         size_t text_len;
@@ -139,7 +139,7 @@ static int differs(const struct comparison *comparison, const char *what, int co
 
 /* A value that lies elsewhere is asked for; one that is here is compared where it lies, and asked for now and then. */
 static int compare_value(const struct comparison *comparison, const struct sorted_record *expected,
-                         const bptree_record *record)
+                         const xac_tree_record *record)
 {
         unsigned char *value;
         size_t value_len = 0;
@@ -151,13 +151,13 @@ static int compare_value(const struct comparison *comparison, const struct sorte
                 return 0;
         value = malloc(expected->value_len + 1);
         check(value != NULL);
-        err = xtree_get(comparison->tree, record->key, record->key_len, value, expected->value_len + 1, &value_len);
+        err = xac_tree_get(comparison->tree, record->key, record->key_len, value, expected->value_len + 1, &value_len);
         order = err || value_len != expected->value_len ? 1 : memcmp(value, sorted_value(expected), value_len);
         free(value);
-        return order ? differs(comparison, "xtree_get gives another value", err) : 0;
+        return order ? differs(comparison, "xac_tree_get gives another value", err) : 0;
 }
 
-static int compare_record(void *comparison_, const bptree_record *record)
+static int compare_record(void *comparison_, const xac_tree_record *record)
 {
         struct comparison *comparison = comparison_;
         const struct sorted_record *expected;
@@ -174,7 +174,7 @@ static int compare_record(void *comparison_, const bptree_record *record)
         return outcome;
 }
 
-bool sorted_is_tree(const struct sorted *sorted, xtree *tree, char *text, size_t text_len)
+bool sorted_is_tree(const struct sorted *sorted, xac_tree *tree, char *text, size_t text_len)
 {
         struct comparison comparison = { .sorted = sorted, .tree = tree, .text = text, .text_len = text_len };
 

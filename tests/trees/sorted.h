@@ -30,7 +30,7 @@ static inline const unsigned char *sorted_value(const struct sorted_record *reco
         return record->bytes + record->key_len;
 }
 
-/* The order of the keys, also as a comparison that a tree is given (bptree_compare). */
+/* The order of the keys, also as a comparison that a tree is given (xac_tree_compare). */
 int sorted_compare(void *unused, const void *a, size_t a_len, const void *b, size_t b_len);
 
 /* Where the key is or would be. */
@@ -46,6 +46,6 @@ void sorted_copy(struct sorted *to, const struct sorted *from);
 
 /* Whether the tree holds exactly these records: a scan, and each value. What differs is said in `text`. A code of the
  * library's other than 0 is said there, too. Inside a transaction, or outside if nobody changes the tree. */
-bool sorted_is_tree(const struct sorted *sorted, xtree *tree, char *text, size_t text_len);
+bool sorted_is_tree(const struct sorted *sorted, xac_tree *tree, char *text, size_t text_len);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * bptree_check on damaged arenas with trees of either kind: chains, maps, the header, the catalog, anything. Each kind
- * of damage is found and told, and none makes it crash or hang. What is in the trees: test_bptree_check.c,
+ * xac_tree_check on damaged arenas with trees of either kind: chains, maps, the header, the catalog, anything. Each
+ * kind of damage is found and told, and none makes it crash or hang. What is in the trees: test_bptree_check.c,
  * test_cobtree_check.c.
  */
 
@@ -145,7 +145,7 @@ static void no_damage_makes_it_fall(int way)
 {
         enum { ROUNDS = 1000, TIMES = 5 };
         struct chance chance = { chance_seed() };
-        bptree_report report;
+        xac_tree_report report;
         int found = 0;
 
         damaged_begin(way);
@@ -154,7 +154,7 @@ static void no_damage_makes_it_fall(int way)
                 uint64_t times = 1 + chance_below(&chance, TIMES);
                 for (uint64_t i = 0; i < times; i++)
                         hit[i] = damage(&chance);
-                int err = bptree_check(damaged.arena, &report);
+                int err = xac_tree_check(damaged.arena, &report);
                 check(err == 0 || err == XAC_CORRUPT);
                 check((err != 0) == (report.message[0] != '\0'));
                 found += err != 0;

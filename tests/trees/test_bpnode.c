@@ -67,7 +67,7 @@ static void insert(struct model *model, struct bpnode_key key)
 /* Another value for a key, if there is room for it. */
 static void replace(struct model *model, unsigned i)
 {
-        unsigned char key[BPTREE_KEY_MAX];
+        unsigned char key[XAC_TREE_KEY_MAX];
 
         memcpy(key, model_key(model, i).bytes, model_key(model, i).len);
         struct bpnode_record record =
@@ -178,13 +178,13 @@ static void test_no_record_takes_more_than_half(void **state)
         for (unsigned i = 0; i < SHAPES; i++) {
                 const size_t half = bpnode_capacity(&shapes[i]) / 2;
 
-                assert_true(bpnode_inner_bytes(&shapes[i], BPTREE_KEY_MAX) <= half);
-                assert_true(bpnode_leaf_bytes(&shapes[i], BPTREE_KEY_MAX, sizeof(struct bpnode_overflow)) <= half);
+                assert_true(bpnode_inner_bytes(&shapes[i], XAC_TREE_KEY_MAX) <= half);
+                assert_true(bpnode_leaf_bytes(&shapes[i], XAC_TREE_KEY_MAX, sizeof(struct bpnode_overflow)) <= half);
                 if (shapes[i].is_fixed) {
                         assert_true(bpnode_is_inline(&shapes[i], 8, shapes[i].value_bytes));
                         continue;
                 }
-                for (size_t key_len = 1; key_len <= BPTREE_KEY_MAX; key_len++) {
+                for (size_t key_len = 1; key_len <= XAC_TREE_KEY_MAX; key_len++) {
                         size_t value_len = 0;
 
                         while (bpnode_is_inline(&shapes[i], key_len, value_len + 1))

@@ -152,7 +152,7 @@ static void test_cells(void **state)
         bpnode_slots(model->node)[3].key_len = 0;
         expect_fault(model, "a key of impossible length");
         model = make_node(&shapes[VARIABLE], 0, 20);
-        bpnode_slots(model->node)[3].key_len = BPTREE_KEY_MAX + 1;
+        bpnode_slots(model->node)[3].key_len = XAC_TREE_KEY_MAX + 1;
         expect_fault(model, "a key of impossible length");
         model = make_node(&shapes[VARIABLE], 1, 20);
         bpnode_slots(model->node)[0].key_len = 1;

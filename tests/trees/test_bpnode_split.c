@@ -189,7 +189,7 @@ static void test_large_records_have_room_after_a_split(void **state)
                 maker_start(&maker, &chance, KEYS_RANDOM);
                 maker.value_max = round % 3 ? shape->page_bytes / 4 : 1 + chance_below(&chance, 2000);
                 memset(maker.prefix, (int)chance_below(&chance, 3), sizeof(maker.prefix));
-                maker.prefix_len = BPTREE_KEY_MAX - 8;
+                maker.prefix_len = XAC_TREE_KEY_MAX - 8;
                 maker.kind = round % 5 ? KEYS_PREFIXED : KEYS_RANDOM;
                 if (shape->page_bytes > 4096 && round % 8 >= 4)
                         maker.kind = KEYS_RANDOM;
@@ -481,7 +481,7 @@ static void test_other_keys_split_in_the_middle(void **state)
                 size_t of_left = bpnode_used(&shapes[i], left->node);
                 size_t of_right = bpnode_used(&shapes[i], right->node);
                 size_t difference = of_left > of_right ? of_left - of_right : of_right - of_left;
-                size_t key_max = shapes[i].compare ? BPTREE_KEY_MAX : 8; /* by length there are few of one */
+                size_t key_max = shapes[i].compare ? XAC_TREE_KEY_MAX : 8; /* by length there are few of one */
                 assert_true(difference <= bpnode_leaf_bytes(&shapes[i], key_max, 40));
                 model_end(left);
                 model_end(right);

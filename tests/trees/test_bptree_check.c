@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* bptree_check on damaged nodes of B+-trees: each kind of damage is found and told (test_arena_check.c has all the
+/* xac_tree_check on damaged nodes of B+-trees: each kind of damage is found and told (test_arena_check.c has all the
  * rest). */
 
 #include "trees/bptree.h"
@@ -11,22 +11,22 @@
 #include "tests/support/isolate.h"
 #include "tests/trees/damaged.h"
 
-static const bptree *words, *numbers;
+static const struct bptree *words, *numbers;
 
 static void begin(int way)
 {
         damaged_begin(way);
-        words = (const bptree *)damaged.words;
-        numbers = (const bptree *)damaged.numbers;
+        words = damaged.words->tree;
+        numbers = damaged.numbers->tree;
 }
 
-static page_no child(const bptree *tree, unsigned i)
+static page_no child(const struct bptree *tree, unsigned i)
 {
         return bpnode_child(&tree->shape, damaged_page(tree->root), i);
 }
 
 /* The node that has only leaves below it. */
-static page_no above_leaves(const bptree *tree)
+static page_no above_leaves(const struct bptree *tree)
 {
         page_no page = tree->root;
 
@@ -35,7 +35,7 @@ static page_no above_leaves(const bptree *tree)
         return page;
 }
 
-static page_no leaf(const bptree *tree, unsigned i)
+static page_no leaf(const struct bptree *tree, unsigned i)
 {
         return bpnode_child(&tree->shape, damaged_page(above_leaves(tree)), i);
 }
@@ -59,7 +59,7 @@ static void a_page_of_another_kind(int way)
 static void children_that_are_no_children(int way)
 {
         begin(way);
-        const bptree *const trees[] = { words, numbers };
+        const struct bptree *const trees[] = { words, numbers };
         for (int i = 0; i < 2; i++) {
                 struct bpnode *node = damaged_page(above_leaves(trees[i]));
                 const struct bpnode_shape *shape = &trees[i]->shape;

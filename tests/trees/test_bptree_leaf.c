@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include <xac/bptree.h>
+#include <xac/tree.h>
 
 /*
  * Leaves where they lie: those of a range are visited in order, and have all its records and no others. Leaves as
- * copies: what bptree_leaf_open() takes can be read without leaving the page, is in order, and is what a scan shows.
+ * copies: what xac_tree_leaf_open() takes can be read without leaving the page, is in order, and is what a scan shows.
  * Two versions of a leaf have in common what a comparison record by record finds.
  */
 
@@ -38,13 +38,13 @@ static int by_last_byte(void *arg, const void *a, size_t a_len, const void *b, s
         return order ? order : (a_len > b_len) - (a_len < b_len);
 }
 
-static const bptree_options kinds[KINDS] = { { .key_bytes = 8, .value_bytes = 8 },
-                                             { .key_bytes = 8, .value_bytes = 0 },
-                                             { .key_bytes = 8, .value_bytes = 13 },
-                                             { .key_bytes = 0 },
-                                             { .compare = by_last_byte } };
+static const xac_tree_options kinds[KINDS] = { { .key_bytes = 8, .value_bytes = 8 },
+                                               { .key_bytes = 8, .value_bytes = 0 },
+                                               { .key_bytes = 8, .value_bytes = 13 },
+                                               { .key_bytes = 0 },
+                                               { .compare = by_last_byte } };
 
-static size_t draw_key(const bptree_options *options, unsigned char *key)
+static size_t draw_key(const xac_tree_options *options, unsigned char *key)
 {
         const size_t len = options->key_bytes ? 8 : 1 + (size_t)chance_below(&chance, KEY_ROOM);
 
@@ -53,18 +53,18 @@ static size_t draw_key(const bptree_options *options, unsigned char *key)
         return len;
 }
 
-static bptree *make(page_arena *arena, const bptree_options *options, unsigned records)
+static xac_tree *make(xac_arena *arena, const xac_tree_options *options, unsigned records)
 {
         unsigned char key[KEY_ROOM], value[5000] = { 0 };
-        bptree *tree;
+        xac_tree *tree;
 
-        check_ok(bptree_open(arena, "tree", BPTREE_CREATE, options, &tree));
+        check_ok(xac_tree_open(arena, "tree", XAC_TREE_CREATE, options, &tree));
         for (unsigned i = 0; i < records; i++) {
                 size_t len = draw_key(options, key);
                 size_t value_len = chance_below(&chance, 100) ? i % 60 : sizeof(value); /* long: in overflow pages */
 
                 memcpy(value, &i, sizeof(i));
-                check_ok(bptree_put(tree, key, len, value, options->key_bytes ? options->value_bytes : value_len, 0));
+                check_ok(xac_tree_put(tree, key, len, value, options->key_bytes ? options->value_bytes : value_len, 0));
         }
         return tree;
 }
@@ -72,13 +72,13 @@ static bptree *make(page_arena *arena, const bptree_options *options, unsigned r
 /* ---- what a scan shows, beside what the leaves have ---- */
 
 struct list {
-        const bptree_options *options;
-        bptree_record records[RECORDS];
+        const xac_tree_options *options;
+        xac_tree_record records[RECORDS];
         size_t count, seen;
         unsigned leaves, leaves_without;
 };
 
-static int add_record(void *arg, const bptree_record *record)
+static int add_record(void *arg, const xac_tree_record *record)
 {
         struct list *list = arg;
 
@@ -87,10 +87,10 @@ static int add_record(void *arg, const bptree_record *record)
         return 0;
 }
 
-static void expect_next(struct list *list, const bptree_record *record)
+static void expect_next(struct list *list, const xac_tree_record *record)
 {
         check(list->seen < list->count);
-        const bptree_record *other = &list->records[list->seen++];
+        const xac_tree_record *other = &list->records[list->seen++];
 
         check_equal(record->key_len, other->key_len);
         check_equal(record->value_len, other->value_len);
@@ -99,10 +99,10 @@ static void expect_next(struct list *list, const bptree_record *record)
         check(!record->value || record->value_len == 0 || memcmp(record->value, other->value, record->value_len) == 0);
 }
 
-static int see_leaf(void *arg, const bptree_leaf_view *view)
+static int see_leaf(void *arg, const xac_tree_leaf_view *view)
 {
         struct list *list = arg;
-        bptree_record record;
+        xac_tree_record record;
 
         list->leaves++;
         list->leaves_without += view->first == view->end;
@@ -110,13 +110,13 @@ static int see_leaf(void *arg, const bptree_leaf_view *view)
         check_equal(view->leaf.options.key_bytes, list->options->key_bytes);
         check_equal(view->leaf.options.value_bytes, list->options->value_bytes);
         for (uint32_t i = view->first; i < view->end; i++) {
-                bptree_leaf_record(&view->leaf, i, &record);
+                xac_tree_leaf_record(&view->leaf, i, &record);
                 expect_next(list, &record);
         }
         return 0;
 }
 
-static void compare_ranges(bptree *tree, const bptree_options *options)
+static void compare_ranges(xac_tree *tree, const xac_tree_options *options)
 {
         static struct list list;
         unsigned char from[KEY_ROOM], to[KEY_ROOM];
@@ -129,8 +129,8 @@ static void compare_ranges(bptree *tree, const bptree_options *options)
                 list.options = options;
                 list.count = list.seen = 0;
                 list.leaves = list.leaves_without = 0;
-                check_ok(bptree_scan(tree, low, from_len, high, to_len, add_record, &list));
-                check_ok(bptree_scan_leaves(tree, low, from_len, high, to_len, see_leaf, &list));
+                check_ok(xac_tree_scan(tree, low, from_len, high, to_len, add_record, &list));
+                check_ok(xac_tree_scan_leaves(tree, low, from_len, high, to_len, see_leaf, &list));
                 check_equal(list.seen, list.count);
                 check(list.leaves_without <= 2);
         }
@@ -139,20 +139,20 @@ static void compare_ranges(bptree *tree, const bptree_options *options)
 static void leaves_have_what_a_scan_shows(int way)
 {
         for (unsigned kind = 0; kind < KINDS; kind++) {
-                page_arena *arena = ways_open(way);
+                xac_arena *arena = ways_open(way);
 
                 ways_begin();
-                bptree *tree = make(arena, &kinds[kind], chance_below(&chance, 2) ? RECORDS : 20);
+                xac_tree *tree = make(arena, &kinds[kind], chance_below(&chance, 2) ? RECORDS : 20);
 
                 compare_ranges(tree, &kinds[kind]);
                 check_ok(ways_end());
-                bptree_close(tree);
-                check_ok(bptree_drop(arena, "tree"));
+                xac_tree_close(tree);
+                check_ok(xac_tree_drop(arena, "tree"));
                 ways_close();
         }
 }
 
-static int count_leaf(void *arg, const bptree_leaf_view *view)
+static int count_leaf(void *arg, const xac_tree_leaf_view *view)
 {
         (void)view;
         return ++*(int *)arg;
@@ -161,29 +161,29 @@ static int count_leaf(void *arg, const bptree_leaf_view *view)
 static void a_visit_ends_the_scan_of_leaves(int way)
 {
         const uint64_t low = 0, high = UINT64_MAX;
-        page_arena *arena = ways_open(way);
-        bptree *tree = make(arena, &kinds[0], RECORDS);
+        xac_arena *arena = ways_open(way);
+        xac_tree *tree = make(arena, &kinds[0], RECORDS);
         int leaves = 0;
 
-        check_code(bptree_scan_leaves(tree, NULL, 0, NULL, 0, count_leaf, &leaves), 1);
+        check_code(xac_tree_scan_leaves(tree, NULL, 0, NULL, 0, count_leaf, &leaves), 1);
         check_equal(leaves, 1);
-        check_code(bptree_scan_leaves(tree, "short", 5, NULL, 0, count_leaf, &leaves), -EINVAL);
-        check_code(bptree_scan_leaves(tree, NULL, 0, "short", 5, count_leaf, &leaves), -EINVAL);
-        check_ok(bptree_scan_leaves(tree, &high, 8, &low, 8, count_leaf, &leaves)); /* there is nothing between */
+        check_code(xac_tree_scan_leaves(tree, "short", 5, NULL, 0, count_leaf, &leaves), -EINVAL);
+        check_code(xac_tree_scan_leaves(tree, NULL, 0, "short", 5, count_leaf, &leaves), -EINVAL);
+        check_ok(xac_tree_scan_leaves(tree, &high, 8, &low, 8, count_leaf, &leaves)); /* there is nothing between */
         check_equal(leaves, 1);
-        bptree_close(tree);
+        xac_tree_close(tree);
         ways_close();
 }
 
 static void an_empty_tree_has_one_leaf(int way)
 {
-        page_arena *arena = ways_open(way);
-        bptree *tree = make(arena, &kinds[3], 0);
+        xac_arena *arena = ways_open(way);
+        xac_tree *tree = make(arena, &kinds[3], 0);
         int leaves = 0;
 
-        check_code(bptree_scan_leaves(tree, "from", 4, "to", 2, count_leaf, &leaves), 1);
+        check_code(xac_tree_scan_leaves(tree, "from", 4, "to", 2, count_leaf, &leaves), 1);
         check_equal(leaves, 1);
-        bptree_close(tree);
+        xac_tree_close(tree);
         ways_close();
 }
 
@@ -193,7 +193,7 @@ enum { COPIES = 40 };
 
 /* Pages of a tree, each alone between pages that cannot be accessed. */
 struct copies {
-        const bptree_options *options;
+        const xac_tree_options *options;
         unsigned char *pages[COPIES];
         uint32_t page_bytes;
         unsigned count;
@@ -209,7 +209,7 @@ static unsigned char *make_room(uint32_t page_bytes)
         return room + FENCE;
 }
 
-static int copy_leaf(void *arg, const bptree_leaf_view *view)
+static int copy_leaf(void *arg, const xac_tree_leaf_view *view)
 {
         struct copies *copies = arg;
 
@@ -219,7 +219,7 @@ static int copy_leaf(void *arg, const bptree_leaf_view *view)
         return ++copies->count == COPIES;
 }
 
-static int order_of(const bptree_options *options, const bptree_record *a, const void *key, size_t key_len)
+static int order_of(const xac_tree_options *options, const xac_tree_record *a, const void *key, size_t key_len)
 {
         const size_t shorter = a->key_len < key_len ? a->key_len : key_len;
 
@@ -230,24 +230,24 @@ static int order_of(const bptree_options *options, const bptree_record *a, const
 }
 
 /* All that can be asked of a leaf, whatever it was made of. */
-static void read_all(const bptree_leaf *leaf)
+static void read_all(const xac_tree_leaf *leaf)
 {
         static volatile unsigned char sum;
         unsigned char key[KEY_ROOM];
-        bptree_record record;
+        xac_tree_record record;
         const size_t key_len = draw_key(&leaf->options, key) - (chance_below(&chance, 8) == 0);
         uint32_t less = 0;
 
         for (uint32_t i = 0; i < leaf->count; i++) {
-                bptree_leaf_record(leaf, i, &record);
+                xac_tree_leaf_record(leaf, i, &record);
                 for (size_t at = 0; at < record.key_len; at++)
                         sum += ((const unsigned char *)record.key)[at];
                 for (size_t at = 0; record.value && at < record.value_len; at++)
                         sum += ((const unsigned char *)record.value)[at];
-                check_equal(bptree_leaf_find(leaf, record.key, record.key_len), i);
+                check_equal(xac_tree_leaf_find(leaf, record.key, record.key_len), i);
                 less += order_of(&leaf->options, &record, key, key_len) < 0;
         }
-        check_equal(bptree_leaf_find(leaf, key, key_len), less);
+        check_equal(xac_tree_leaf_find(leaf, key, key_len), less);
 }
 
 static void damage(const struct copies *copies, unsigned char *page)
@@ -264,28 +264,28 @@ static void a_copy_is_read_or_refused(int way)
         unsigned refused = 0;
 
         for (unsigned kind = 0; kind < KINDS; kind++) {
-                page_arena *arena = ways_open(way);
-                bptree *tree = make(arena, &kinds[kind], RECORDS);
+                xac_arena *arena = ways_open(way);
+                xac_tree *tree = make(arena, &kinds[kind], RECORDS);
                 struct copies copies = { .options = &kinds[kind] };
                 unsigned char *room;
-                bptree_leaf leaf;
+                xac_tree_leaf leaf;
 
-                check(bptree_scan_leaves(tree, NULL, 0, NULL, 0, copy_leaf, &copies) >= 0);
+                check(xac_tree_scan_leaves(tree, NULL, 0, NULL, 0, copy_leaf, &copies) >= 0);
                 room = make_room(copies.page_bytes);
                 for (unsigned round = 0; round < 2000; round++) {
                         memcpy(room, copies.pages[round % copies.count], copies.page_bytes);
-                        check_ok(bptree_leaf_open(room, copies.page_bytes, copies.options, &leaf));
+                        check_ok(xac_tree_leaf_open(room, copies.page_bytes, copies.options, &leaf));
                         if (round < copies.count)
                                 read_all(&leaf);
                         damage(&copies, room);
-                        int err = bptree_leaf_open(room, copies.page_bytes, copies.options, &leaf);
+                        int err = xac_tree_leaf_open(room, copies.page_bytes, copies.options, &leaf);
                         if (!err)
                                 read_all(&leaf);
                         else
                                 check_code(err, XAC_CORRUPT);
                         refused += err != 0;
                 }
-                bptree_close(tree);
+                xac_tree_close(tree);
                 ways_close();
         }
         check(refused > 1000);
@@ -293,17 +293,17 @@ static void a_copy_is_read_or_refused(int way)
 
 /* ---- two versions of leaves ---- */
 
-static bool is_same(const bptree_leaf *one, uint32_t at, const bptree_leaf *other, uint32_t other_at)
+static bool is_same(const xac_tree_leaf *one, uint32_t at, const xac_tree_leaf *other, uint32_t other_at)
 {
-        bptree_record a, b;
+        xac_tree_record a, b;
 
-        bptree_leaf_record(one, at, &a);
-        bptree_leaf_record(other, other_at, &b);
+        xac_tree_leaf_record(one, at, &a);
+        xac_tree_leaf_record(other, other_at, &b);
         return a.key_len == b.key_len && a.value_len == b.value_len && a.value && b.value &&
                memcmp(a.key, b.key, a.key_len) == 0 && memcmp(a.value, b.value, a.value_len) == 0;
 }
 
-static void compare_leaves(const bptree_leaf *one, const bptree_leaf *other)
+static void compare_leaves(const xac_tree_leaf *one, const xac_tree_leaf *other)
 {
         for (unsigned round = 0; round < 30; round++) {
                 const uint32_t at = (uint32_t)chance_below(&chance, one->count + 1);
@@ -314,60 +314,60 @@ static void compare_leaves(const bptree_leaf *one, const bptree_leaf *other)
                 while (at + count < one->count && other_at + count < other->count &&
                        is_same(one, at + count, other, other_at + count))
                         count++;
-                check_equal(bptree_leaf_common(one, at, other, other_at), count);
+                check_equal(xac_tree_leaf_common(one, at, other, other_at), count);
         }
 }
 
-static void change_some(bptree *tree, const bptree_options *options)
+static void change_some(xac_tree *tree, const xac_tree_options *options)
 {
         for (unsigned i = 0; i < 20; i++) {
                 unsigned char key[KEY_ROOM], value[60] = { 0 };
                 const size_t len = draw_key(options, key), value_len = (size_t)chance_below(&chance, sizeof(value));
                 const bool is_kept = chance_below(&chance, 2);
 
-                check_ok(bptree_put(tree, key, len, value, options->key_bytes ? options->value_bytes : value_len, 0));
+                check_ok(xac_tree_put(tree, key, len, value, options->key_bytes ? options->value_bytes : value_len, 0));
                 if (!is_kept) /* other bytes between the records */
-                        check_ok(bptree_delete(tree, key, len));
+                        check_ok(xac_tree_delete(tree, key, len));
         }
 }
 
 static void leaves_have_in_common_what_their_records_have(int way)
 {
         for (unsigned kind = 0; kind < KINDS; kind++) {
-                page_arena *arena = ways_open(way);
-                bptree *tree = make(arena, &kinds[kind], RECORDS);
+                xac_arena *arena = ways_open(way);
+                xac_tree *tree = make(arena, &kinds[kind], RECORDS);
                 struct copies before = { .options = &kinds[kind] }, now = before;
-                bptree_leaf one, other;
+                xac_tree_leaf one, other;
 
-                check(bptree_scan_leaves(tree, NULL, 0, NULL, 0, copy_leaf, &before) >= 0);
+                check(xac_tree_scan_leaves(tree, NULL, 0, NULL, 0, copy_leaf, &before) >= 0);
                 change_some(tree, &kinds[kind]);
-                check(bptree_scan_leaves(tree, NULL, 0, NULL, 0, copy_leaf, &now) >= 0);
+                check(xac_tree_scan_leaves(tree, NULL, 0, NULL, 0, copy_leaf, &now) >= 0);
                 for (unsigned i = 0; i < before.count && i < now.count; i++) {
-                        check_ok(bptree_leaf_open(before.pages[i], before.page_bytes, before.options, &one));
-                        check_ok(bptree_leaf_open(now.pages[i], now.page_bytes, now.options, &other));
+                        check_ok(xac_tree_leaf_open(before.pages[i], before.page_bytes, before.options, &one));
+                        check_ok(xac_tree_leaf_open(now.pages[i], now.page_bytes, now.options, &other));
                         compare_leaves(&one, &other);
                         compare_leaves(&other, &other);
                 }
-                bptree_close(tree);
+                xac_tree_close(tree);
                 ways_close();
         }
 }
 
 static void options_that_no_tree_has_are_refused(void)
 {
-        const bptree_options odd[] = { { .key_bytes = 9 },
-                                       { .key_bytes = 8, .value_bytes = BPTREE_FIXED_VALUE_MAX + 1 },
-                                       { .value_bytes = 1 },
-                                       { .key_bytes = 8, .compare = by_last_byte } };
+        const xac_tree_options odd[] = { { .key_bytes = 9 },
+                                         { .key_bytes = 8, .value_bytes = XAC_TREE_FIXED_VALUE_MAX + 1 },
+                                         { .value_bytes = 1 },
+                                         { .key_bytes = 8, .compare = by_last_byte } };
         unsigned char *page = make_room(4096);
-        bptree_leaf leaf;
+        xac_tree_leaf leaf;
 
         for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
-                check_code(bptree_leaf_open(page, 4096, &odd[i], &leaf), -EINVAL);
-        check_code(bptree_leaf_open(page, 2048, NULL, &leaf), -EINVAL);
-        check_code(bptree_leaf_open(page, 4097, NULL, &leaf), -EINVAL);
-        check_code(bptree_leaf_open(page, 131072, NULL, &leaf), -EINVAL);
-        check_code(bptree_leaf_open(page, 4096, NULL, &leaf), XAC_CORRUPT);
+                check_code(xac_tree_leaf_open(page, 4096, &odd[i], &leaf), -EINVAL);
+        check_code(xac_tree_leaf_open(page, 2048, NULL, &leaf), -EINVAL);
+        check_code(xac_tree_leaf_open(page, 4097, NULL, &leaf), -EINVAL);
+        check_code(xac_tree_leaf_open(page, 131072, NULL, &leaf), -EINVAL);
+        check_code(xac_tree_leaf_open(page, 4096, NULL, &leaf), XAC_CORRUPT);
 }
 
 int main(void)

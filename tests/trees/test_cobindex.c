@@ -151,9 +151,9 @@ static void an_own_order(int way)
 /* Two index pages, where pages of 4 KiB take five. */
 static void pages_of_16_kib(void)
 {
-        check_ok(page_arena_open_memory(0, 16384, &ways.arena));
+        check_ok(xac_arena_open_memory(0, 16384, &ways.arena));
         run_open(MODEL_SHORT, 1100);
-        check_ok(page_arena_open_memory(0, 16384, &ways.arena));
+        check_ok(xac_arena_open_memory(0, 16384, &ways.arena));
         run_open(MODEL_FIXED, 1100);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * bptree_check on damaged indexes and segments of cobtrees: each kind of damage is found and told (test_arena_check.c
+ * xac_tree_check on damaged indexes and segments of cobtrees: each kind of damage is found and told (test_arena_check.c
  * has all the rest).
  */
 
@@ -20,8 +20,8 @@ static uint32_t words_root;
 static void begin(int way)
 {
         damaged_begin(way);
-        words = &((const struct cobtree *)damaged.words)->index;
-        numbers = &((const struct cobtree *)damaged.numbers)->index;
+        words = &((const struct cobtree *)damaged.words->tree)->index;
+        numbers = &((const struct cobtree *)damaged.numbers->tree)->index;
         words_root = words->root;
 }
 

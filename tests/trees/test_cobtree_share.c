@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <xac/cobtree.h>
+#include <xac/tree.h>
 
 /*
  * Segments that are full share with those beside them: after inserts at random places they are fuller than splits alone
@@ -17,7 +17,7 @@
 
 enum { KEYS = 40000 };
 
-static cobtree *tree;
+static xac_tree *tree;
 
 static void make_key(uint64_t number, unsigned char *key)
 {
@@ -27,19 +27,21 @@ static void make_key(uint64_t number, unsigned char *key)
 
 static void open_tree(int way, bool is_fixed)
 {
-        const cobtree_options options = { .key_bytes = is_fixed ? 8 : 0, .value_bytes = is_fixed ? 8 : 0 };
+        const xac_tree_options options = { .kind = XAC_TREE_COBTREE,
+                                           .key_bytes = is_fixed ? 8 : 0,
+                                           .value_bytes = is_fixed ? 8 : 0 };
         ways_open(way);
-        check_ok(cobtree_open(ways.arena, is_fixed ? "fixed" : "variable", BPTREE_CREATE, &options, &tree));
+        check_ok(xac_tree_open(ways.arena, is_fixed ? "fixed" : "variable", XAC_TREE_CREATE, &options, &tree));
 }
 
 static void put(uint64_t number)
 {
         unsigned char key[8];
         make_key(number, key);
-        check_ok(cobtree_put(tree, key, sizeof(key), &number, sizeof(number), 0));
+        check_ok(xac_tree_put(tree, key, sizeof(key), &number, sizeof(number), 0));
 }
 
-static int look(void *arg, const cobtree_record *record)
+static int look(void *arg, const xac_tree_record *record)
 {
         uint64_t *last = arg, number;
         unsigned char key[8];
@@ -53,17 +55,16 @@ static int look(void *arg, const cobtree_record *record)
 /* All is there and in order; how full segments are. */
 static double judge_and_close(uint64_t records)
 {
-        cobtree_stats stats;
-        bptree_report report;
+        xac_tree_stats stats;
+        xac_tree_report report;
         uint64_t last = 0;
-        check_ok(bptree_check(ways.arena, &report));
-        check_ok(cobtree_scan(tree, NULL, 0, NULL, 0, look, &last));
-        check_ok(cobtree_stat(tree, &stats));
+        check_ok(xac_tree_check(ways.arena, &report));
+        check_ok(xac_tree_scan(tree, NULL, 0, NULL, 0, look, &last));
+        check_ok(xac_tree_stat(tree, &stats));
         check_equal(stats.records, records);
-        const double fill = (double)stats.segment_bytes_used / (double)stats.used_segments / 4096;
-        printf("%" PRIu64 " records in %" PRIu64 " segments, of which %.3f is used\n", records, stats.used_segments,
-               fill);
-        cobtree_close(tree);
+        const double fill = (double)stats.leaf_bytes_used / (double)stats.leaf_pages / 4096;
+        printf("%" PRIu64 " records in %" PRIu64 " segments, of which %.3f is used\n", records, stats.leaf_pages, fill);
+        xac_tree_close(tree);
         ways_close();
         return fill;
 }

@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "pages/page_arena.h"
+#include "pages/arena.h"
 #include "tests/support/chance.h"
 #include "tests/support/check.h"
 #include "tests/support/isolate.h"
@@ -21,7 +21,7 @@
 
 enum { BITS_MAX = 15, SLOTS_MAX = 1 << BITS_MAX, PAGES = 4 * GROUP_PAGES, PAGE = 4096 };
 
-static struct page_arena *arena;
+static struct xac_arena *arena;
 static struct ehash_shortcut *shortcut;
 static struct chance chance;
 
@@ -34,7 +34,7 @@ static void begin(bool is_tried)
 {
         if (chance.state == 0)
                 chance.state = chance_seed();
-        check_ok(page_arena_open_rewired(0, 0, &arena));
+        check_ok(xac_arena_open_rewired(0, 0, &arena));
         check_ok(arena_grow(arena, PAGES));
         for (page_no page = 0; page < PAGES; page++) /* from the last byte of a page on nothing is looked at */
                 *(uint32_t *)((char *)arena_write(arena, page) + PAGE - sizeof(page)) = page;
@@ -44,7 +44,7 @@ static void begin(bool is_tried)
 static void end(void)
 {
         ehash_shortcut_stop(shortcut);
-        check_ok(page_arena_close(arena));
+        check_ok(xac_arena_close(arena));
 }
 
 static uint32_t slots(void)
@@ -161,13 +161,13 @@ static void set_at_random(void)
 
 static void another_arena_has_no_shortcut(void)
 {
-        page_arena *plain;
+        xac_arena *plain;
         struct ehash_shortcut *none = NULL;
 
-        check_ok(page_arena_open_memory(0, 0, &plain));
+        check_ok(xac_arena_open_memory(0, 0, &plain));
         check_code(ehash_shortcut_start(plain, false, &none), -EINVAL);
         check(none == NULL);
-        check_ok(page_arena_close(plain));
+        check_ok(xac_arena_close(plain));
         ehash_shortcut_stop(NULL);
 }
 

@@ -183,7 +183,7 @@ static void when_the_arena_is_full_every_page_is_in_use(int way)
         if ((way & WAYS_KIND) == IN_MEMORY)
                 check_ok(ways_open_memory(way, max_bytes, &ways.arena));
         else if ((way & WAYS_KIND) == IN_FILE)
-                check_ok(page_arena_open_file(scratch_path("pages"), max_bytes, page_bytes, &ways.arena));
+                check_ok(xac_arena_open_file(scratch_path("pages"), max_bytes, page_bytes, &ways.arena));
         else {
                 ways_open_with(way, &options);
                 full = -ENOMEM; /* address space */

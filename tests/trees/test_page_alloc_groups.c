@@ -148,7 +148,7 @@ static void a_full_arena_has_no_group_but_those_that_were_freed(int way)
 {
         const uint32_t page_bytes = ways_page_bytes(way);
         uint32_t group;
-        check_ok(page_arena_open_memory(UINT64_C(4) * GROUP_PAGES * page_bytes, page_bytes, &ways.arena));
+        check_ok(xac_arena_open_memory(UINT64_C(4) * GROUP_PAGES * page_bytes, page_bytes, &ways.arena));
         for (int i = 0; i < 3; i++)
                 take_group();
         check_code(page_group_take(ways.arena, &group), -ENOSPC);

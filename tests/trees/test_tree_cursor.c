@@ -12,9 +12,9 @@
 #include "tests/trees/ways.h"
 #include "tests/trees/xtree.h"
 
-static page_arena *arena;
-static xtree *tree;
-static xtree_cursor *cursor;
+static xac_arena *arena;
+static xac_tree *tree;
+static xac_tree_cursor *cursor;
 
 /* Even numbers below `end`, so that there is a gap at each odd one; as text, so that many leaves are needed. */
 static void key_of(unsigned number, char *key)
@@ -27,7 +27,7 @@ static int put(unsigned number)
         char key[40];
 
         key_of(number, key);
-        return xtree_put(tree, key, strlen(key), &number, sizeof(number), 0);
+        return xac_tree_put(tree, key, strlen(key), &number, sizeof(number), 0);
 }
 
 static int delete (unsigned number)
@@ -35,46 +35,46 @@ static int delete (unsigned number)
         char key[40];
 
         key_of(number, key);
-        return xtree_delete(tree, key, strlen(key));
+        return xac_tree_delete(tree, key, strlen(key));
 }
 
-static int seek(unsigned number, enum bptree_seek how)
+static int seek(unsigned number, enum xac_tree_seek how)
 {
         char key[40];
 
         key_of(number, key);
-        return xtree_cursor_seek(cursor, key, strlen(key), how);
+        return xac_tree_cursor_seek(cursor, key, strlen(key), how);
 }
 
 static void begin(int way, unsigned end)
 {
         arena = ways_open(way);
-        check_ok(xtree_open(arena, "tree", XTREE_CREATE, NULL, &tree));
+        check_ok(xtree_open(arena, "tree", XAC_TREE_CREATE, NULL, &tree));
         ways_begin();
         for (unsigned number = 0; number < end; number += 2)
                 check_ok(put(number));
         check_ok(ways_end());
-        check_ok(xtree_cursor_open(tree, &cursor));
+        check_ok(xac_tree_cursor_open(tree, &cursor));
 }
 
 static void end(void)
 {
-        bptree_report report;
+        xac_tree_report report;
 
-        xtree_cursor_close(cursor);
-        check_ok(bptree_check(arena, &report));
-        xtree_close(tree);
+        xac_tree_cursor_close(cursor);
+        check_ok(xac_tree_check(arena, &report));
+        xac_tree_close(tree);
         ways_close();
 }
 
 /* The record it stands on, in a transaction. */
 static unsigned number_here(void)
 {
-        bptree_record record;
+        xac_tree_record record;
         char key[40];
         unsigned number;
 
-        check_ok(xtree_cursor_record(cursor, &record));
+        check_ok(xac_tree_cursor_record(cursor, &record));
         check(record.value_len == sizeof(number));
         memcpy(&number, record.value, sizeof(number));
         key_of(number, key);
@@ -86,22 +86,22 @@ static unsigned number_here(void)
 
 static void it_stands_nowhere_before_it_is_moved(int way)
 {
-        bptree_record record;
+        xac_tree_record record;
         size_t len;
 
         begin(way, 0);
         for (int filled = 0; filled < 2; filled++) {
-                check_code(xtree_cursor_next(cursor), -EINVAL);
-                check_code(xtree_cursor_previous(cursor), -EINVAL);
-                check_code(xtree_cursor_record(cursor, &record), -EINVAL);
-                check_code(xtree_cursor_read(cursor, 0, NULL, 0, &len), -EINVAL);
-                check_code(xtree_cursor_delete(cursor), -EINVAL);
-                check_code(xtree_cursor_seek(cursor, "", 0, BPTREE_GE), -EINVAL);
+                check_code(xac_tree_cursor_next(cursor), -EINVAL);
+                check_code(xac_tree_cursor_previous(cursor), -EINVAL);
+                check_code(xac_tree_cursor_record(cursor, &record), -EINVAL);
+                check_code(xac_tree_cursor_read(cursor, 0, NULL, 0, &len), -EINVAL);
+                check_code(xac_tree_cursor_delete(cursor), -EINVAL);
+                check_code(xac_tree_cursor_seek(cursor, "", 0, XAC_TREE_GE), -EINVAL);
                 if (!filled) {
-                        check_code(xtree_cursor_first(cursor), -ENOENT);
-                        check_code(xtree_cursor_last(cursor), -ENOENT);
-                        check_code(seek(1, BPTREE_GE), -ENOENT);
-                        check_code(seek(1, BPTREE_LE), -ENOENT);
+                        check_code(xac_tree_cursor_first(cursor), -ENOENT);
+                        check_code(xac_tree_cursor_last(cursor), -ENOENT);
+                        check_code(seek(1, XAC_TREE_GE), -ENOENT);
+                        check_code(seek(1, XAC_TREE_LE), -ENOENT);
                         check_ok(put(0));
                 }
         }
@@ -114,19 +114,19 @@ static void it_walks_both_ways(int way)
 
         begin(way, END);
         ways_begin();
-        check_ok(xtree_cursor_first(cursor));
+        check_ok(xac_tree_cursor_first(cursor));
         for (unsigned number = 0; number < END; number += 2) {
                 check_equal(number_here(), number);
-                check_code(xtree_cursor_next(cursor), number + 2 < END ? 0 : -ENOENT);
+                check_code(xac_tree_cursor_next(cursor), number + 2 < END ? 0 : -ENOENT);
         }
         check_equal(number_here(), END - 2); /* it stays where it was */
         for (unsigned number = END - 2; number > 0; number -= 2) {
                 check_equal(number_here(), number);
-                check_ok(xtree_cursor_previous(cursor));
+                check_ok(xac_tree_cursor_previous(cursor));
         }
-        check_code(xtree_cursor_previous(cursor), -ENOENT);
+        check_code(xac_tree_cursor_previous(cursor), -ENOENT);
         check_equal(number_here(), 0);
-        check_ok(xtree_cursor_last(cursor));
+        check_ok(xac_tree_cursor_last(cursor));
         check_equal(number_here(), END - 2);
         check_ok(ways_end());
         end();
@@ -139,17 +139,17 @@ static void it_seeks_keys_and_their_neighbours(int way)
         begin(way, END);
         ways_begin();
         for (unsigned number = 1; number < END - 1; number += 2) {
-                check_ok(seek(number, BPTREE_GE));
+                check_ok(seek(number, XAC_TREE_GE));
                 check_equal(number_here(), number + 1);
-                check_ok(seek(number, BPTREE_LE));
+                check_ok(seek(number, XAC_TREE_LE));
                 check_equal(number_here(), number - 1);
-                check_code(seek(number, BPTREE_EQ), -ENOENT);
+                check_code(seek(number, XAC_TREE_EQ), -ENOENT);
                 check_equal(number_here(), number - 1);
-                check_ok(seek(number + 1, number % 3 == 0 ? BPTREE_EQ : number % 3 == 1 ? BPTREE_GE : BPTREE_LE));
+                check_ok(seek(number + 1, number % 3 == 0 ? XAC_TREE_EQ : number % 3 == 1 ? XAC_TREE_GE : XAC_TREE_LE));
                 check_equal(number_here(), number + 1);
         }
-        check_code(seek(END, BPTREE_GE), -ENOENT);
-        check_ok(seek(END, BPTREE_LE));
+        check_code(seek(END, XAC_TREE_GE), -ENOENT);
+        check_ok(seek(END, XAC_TREE_LE));
         check_equal(number_here(), END - 2);
         check_ok(ways_end());
         end();
@@ -163,7 +163,7 @@ static void it_keeps_its_place_while_the_tree_grows_and_shrinks(int way)
 
         begin(way, END);
         ways_begin();
-        check_ok(seek(HERE, BPTREE_EQ));
+        check_ok(seek(HERE, XAC_TREE_EQ));
         for (unsigned number = 1; number < END; number += 2) {
                 check_ok(put(number));
                 if (number % 100 == 1)
@@ -173,8 +173,8 @@ static void it_keeps_its_place_while_the_tree_grows_and_shrinks(int way)
                 if (number != HERE && number != HERE + 5)
                         check_ok(delete (number));
         check_equal(number_here(), HERE);
-        check_code(xtree_cursor_previous(cursor), -ENOENT);
-        check_ok(xtree_cursor_next(cursor));
+        check_code(xac_tree_cursor_previous(cursor), -ENOENT);
+        check_ok(xac_tree_cursor_next(cursor));
         check_equal(number_here(), HERE + 5);
         check_ok(ways_end());
         end();
@@ -184,14 +184,14 @@ static void a_record_deleted_under_it_gives_way_to_the_next(int way)
 {
         begin(way, 10);
         ways_begin();
-        check_ok(seek(4, BPTREE_EQ));
+        check_ok(seek(4, XAC_TREE_EQ));
         check_ok(delete (4));
         check_equal(number_here(), 6);
         check_ok(delete (6));
-        check_ok(xtree_cursor_next(cursor)); /* not one too many */
+        check_ok(xac_tree_cursor_next(cursor)); /* not one too many */
         check_equal(number_here(), 8);
         check_ok(delete (8));
-        check_ok(xtree_cursor_previous(cursor));
+        check_ok(xac_tree_cursor_previous(cursor));
         check_equal(number_here(), 2);
         check_ok(ways_end());
         end();
@@ -199,27 +199,27 @@ static void a_record_deleted_under_it_gives_way_to_the_next(int way)
 
 static void deleting_leaves_it_between_the_neighbours(int way)
 {
-        bptree_record record;
+        xac_tree_record record;
         size_t len;
 
         begin(way, 10);
         ways_begin();
-        check_ok(seek(4, BPTREE_EQ));
-        check_ok(xtree_cursor_delete(cursor));
-        check_code(xtree_cursor_delete(cursor), -ENOENT);
-        check_code(xtree_cursor_record(cursor, &record), -ENOENT);
-        check_code(xtree_cursor_read(cursor, 0, NULL, 0, &len), -ENOENT);
-        check_ok(xtree_cursor_next(cursor));
+        check_ok(seek(4, XAC_TREE_EQ));
+        check_ok(xac_tree_cursor_delete(cursor));
+        check_code(xac_tree_cursor_delete(cursor), -ENOENT);
+        check_code(xac_tree_cursor_record(cursor, &record), -ENOENT);
+        check_code(xac_tree_cursor_read(cursor, 0, NULL, 0, &len), -ENOENT);
+        check_ok(xac_tree_cursor_next(cursor));
         check_equal(number_here(), 6);
-        check_ok(xtree_cursor_delete(cursor));
-        check_ok(xtree_cursor_previous(cursor));
+        check_ok(xac_tree_cursor_delete(cursor));
+        check_ok(xac_tree_cursor_previous(cursor));
         check_equal(number_here(), 2);
-        check_ok(xtree_cursor_last(cursor));
-        check_ok(xtree_cursor_delete(cursor));
-        check_code(xtree_cursor_next(cursor), -ENOENT);
+        check_ok(xac_tree_cursor_last(cursor));
+        check_ok(xac_tree_cursor_delete(cursor));
+        check_code(xac_tree_cursor_next(cursor), -ENOENT);
         check_ok(put(8));
-        check_code(xtree_cursor_next(cursor), -ENOENT); /* that is where it stands */
-        check_ok(xtree_cursor_previous(cursor));
+        check_code(xac_tree_cursor_next(cursor), -ENOENT); /* that is where it stands */
+        check_ok(xac_tree_cursor_previous(cursor));
         check_equal(number_here(), 2);
         check_ok(ways_end());
         end();
@@ -234,19 +234,19 @@ static void all_can_be_deleted_on_the_way(int way)
 
                 begin(way, END);
                 ways_begin();
-                check_ok(backwards ? xtree_cursor_last(cursor) : xtree_cursor_first(cursor));
+                check_ok(backwards ? xac_tree_cursor_last(cursor) : xac_tree_cursor_first(cursor));
                 do {
-                        check_ok(xtree_cursor_delete(cursor));
+                        check_ok(xac_tree_cursor_delete(cursor));
                         count++;
-                } while ((backwards ? xtree_cursor_previous(cursor) : xtree_cursor_next(cursor)) == 0);
+                } while ((backwards ? xac_tree_cursor_previous(cursor) : xac_tree_cursor_next(cursor)) == 0);
                 check_equal(count, END / 2);
-                check_code(xtree_cursor_first(cursor), -ENOENT);
+                check_code(xac_tree_cursor_first(cursor), -ENOENT);
                 check_ok(ways_end());
                 end();
                 if ((way & WAYS_KIND) == IN_MEMORY)
                         continue;
                 arena = ways_open(way); /* the next turn begins with no tree */
-                check_ok(bptree_drop(arena, "tree"));
+                check_ok(xac_tree_drop(arena, "tree"));
                 ways_close();
         }
 }
@@ -254,23 +254,23 @@ static void all_can_be_deleted_on_the_way(int way)
 static void several_keep_several_places(int way)
 {
         enum { CURSORS = 20 };
-        xtree_cursor *many[CURSORS];
-        xtree_cursor *own;
+        xac_tree_cursor *many[CURSORS];
+        xac_tree_cursor *own;
 
         begin(way, 1000);
         own = cursor;
         ways_begin();
         for (unsigned i = 0; i < CURSORS; i++) {
-                check_ok(xtree_cursor_open(tree, &many[i]));
+                check_ok(xac_tree_cursor_open(tree, &many[i]));
                 cursor = many[i];
-                check_ok(seek(40 * i, BPTREE_EQ));
+                check_ok(seek(40 * i, XAC_TREE_EQ));
         }
         for (unsigned number = 1; number < 1000; number += 2)
                 check_ok(put(number));
         for (unsigned i = 0; i < CURSORS; i++) {
                 cursor = many[(7 * i) % CURSORS];
                 check_equal(number_here(), 40 * ((7 * i) % CURSORS));
-                xtree_cursor_close(cursor);
+                xac_tree_cursor_close(cursor);
         }
         check_ok(ways_end());
         cursor = own;
@@ -282,16 +282,16 @@ static void records_can_be_put_again(int way)
 {
         enum { END = 1000 };
         static const char longer[300] = "a longer value, for which there is no room at once";
-        bptree_record record;
+        xac_tree_record record;
         unsigned count = 0;
 
         begin(way, END);
         ways_begin();
-        for (int err = xtree_cursor_first(cursor); !err; err = xtree_cursor_next(cursor)) {
-                check_ok(xtree_cursor_record(cursor, &record));
-                check_ok(xtree_put(tree, record.key, record.key_len, longer, sizeof(longer), 0));
-                check_ok(xtree_cursor_record(cursor, &record));
-                check_ok(xtree_put(tree, record.key, record.key_len - 1, record.value, record.value_len, 0));
+        for (int err = xac_tree_cursor_first(cursor); !err; err = xac_tree_cursor_next(cursor)) {
+                check_ok(xac_tree_cursor_record(cursor, &record));
+                check_ok(xac_tree_put(tree, record.key, record.key_len, longer, sizeof(longer), 0));
+                check_ok(xac_tree_cursor_record(cursor, &record));
+                check_ok(xac_tree_put(tree, record.key, record.key_len - 1, record.value, record.value_len, 0));
                 count++;
         }
         check_equal(count, END / 2);
@@ -299,9 +299,9 @@ static void records_can_be_put_again(int way)
                 char key[40], value[sizeof(longer)];
 
                 key_of(number, key);
-                check_ok(xtree_get(tree, key, strlen(key), value, sizeof(value), NULL));
+                check_ok(xac_tree_get(tree, key, strlen(key), value, sizeof(value), NULL));
                 check(memcmp(value, longer, sizeof(value)) == 0);
-                check_ok(xtree_get(tree, key, strlen(key) - 1, value, sizeof(value), NULL));
+                check_ok(xac_tree_get(tree, key, strlen(key) - 1, value, sizeof(value), NULL));
                 check(memcmp(value, longer, sizeof(value)) == 0);
         }
         check_ok(ways_end());
@@ -311,24 +311,24 @@ static void records_can_be_put_again(int way)
 static void fixed_records_can_be_put_again(int way)
 {
         enum { END = 1500 };
-        const bptree_options fixed = { .key_bytes = 8, .value_bytes = 8 };
-        bptree_record record;
+        const xac_tree_options fixed = { .key_bytes = 8, .value_bytes = 8 };
+        xac_tree_record record;
         xtree_stats stats;
 
         arena = ways_open(way);
-        check_ok(xtree_open(arena, "tree", XTREE_CREATE, &fixed, &tree));
-        check_ok(xtree_cursor_open(tree, &cursor));
+        check_ok(xtree_open(arena, "tree", XAC_TREE_CREATE, &fixed, &tree));
+        check_ok(xac_tree_cursor_open(tree, &cursor));
         ways_begin();
         for (unsigned i = 1; i < END; i++) {
                 char key[9], value[9];
 
                 snprintf(key, sizeof(key), "%08u", 2 * i);
                 snprintf(value, sizeof(value), "%08u", 2 * i - 1); /* to be a key itself, just before this one */
-                check_ok(xtree_put(tree, key, 8, value, 8, 0));
-                check_ok(xtree_cursor_seek(cursor, key, 8, BPTREE_EQ));
-                check_ok(xtree_cursor_record(cursor, &record));
-                check_ok(xtree_put(tree, record.value, 8, record.key, 8, 0));
-                check_ok(xtree_get(tree, value, 8, value, 8, NULL));
+                check_ok(xac_tree_put(tree, key, 8, value, 8, 0));
+                check_ok(xac_tree_cursor_seek(cursor, key, 8, XAC_TREE_EQ));
+                check_ok(xac_tree_cursor_record(cursor, &record));
+                check_ok(xac_tree_put(tree, record.value, 8, record.key, 8, 0));
+                check_ok(xac_tree_get(tree, value, 8, value, 8, NULL));
                 check(memcmp(value, key, 8) == 0);
         }
         check_ok(ways_end());
@@ -343,32 +343,32 @@ static void a_long_value_is_read_in_parts(int way)
 {
         enum { LEN = 300001 };
         unsigned char *value = malloc(LEN), part[4099];
-        bptree_record record;
+        xac_tree_record record;
         size_t len, at = 0;
 
         begin(way, 10);
         for (size_t i = 0; i < LEN; i++)
                 value[i] = (unsigned char)(i * i >> 7);
-        check_ok(xtree_put(tree, "0000003", 7, value, LEN, 0));
+        check_ok(xac_tree_put(tree, "0000003", 7, value, LEN, 0));
         ways_begin();
-        check_ok(xtree_cursor_seek(cursor, "0000003", 7, BPTREE_EQ));
-        check_ok(xtree_cursor_record(cursor, &record));
+        check_ok(xac_tree_cursor_seek(cursor, "0000003", 7, XAC_TREE_EQ));
+        check_ok(xac_tree_cursor_record(cursor, &record));
         check(record.value == NULL && record.value_len == LEN);
         do {
-                check_ok(xtree_cursor_read(cursor, at, part, sizeof(part), &len));
+                check_ok(xac_tree_cursor_read(cursor, at, part, sizeof(part), &len));
                 check(memcmp(part, value + at, len) == 0);
                 at += len;
         } while (len == sizeof(part));
         check_equal(at, LEN);
-        check_ok(xtree_cursor_read(cursor, LEN, part, sizeof(part), &len));
+        check_ok(xac_tree_cursor_read(cursor, LEN, part, sizeof(part), &len));
         check_equal(len, 0);
-        check_ok(xtree_cursor_read(cursor, 5, part, 10, &len)); /* back again */
+        check_ok(xac_tree_cursor_read(cursor, 5, part, 10, &len)); /* back again */
         check(len == 10 && memcmp(part, value + 5, 10) == 0);
-        check_ok(xtree_cursor_next(cursor));
-        check_ok(xtree_cursor_read(cursor, 1, part, sizeof(part), &len));
+        check_ok(xac_tree_cursor_next(cursor));
+        check_ok(xac_tree_cursor_read(cursor, 1, part, sizeof(part), &len));
         check_equal(len, sizeof(unsigned) - 1);
         check_ok(ways_end());
-        check_ok(xtree_delete(tree, "0000003", 7));
+        check_ok(xac_tree_delete(tree, "0000003", 7));
         free(value);
         end();
 }
@@ -377,34 +377,34 @@ static void a_long_value_is_read_in_parts(int way)
 
 static void outside_it_has_its_key(int way)
 {
-        bptree_record record;
+        xac_tree_record record;
         unsigned number = 0;
         size_t len;
         char key[40];
 
         begin(way, 100);
-        check_ok(seek(50, BPTREE_EQ));
-        check_ok(xtree_cursor_record(cursor, &record));
+        check_ok(seek(50, XAC_TREE_EQ));
+        check_ok(xac_tree_cursor_record(cursor, &record));
         key_of(50, key);
         check(record.key_len == strlen(key) && memcmp(record.key, key, record.key_len) == 0);
         check(record.value == NULL && record.value_len == 0);
-        check_ok(xtree_cursor_read(cursor, 0, &number, sizeof(number), &len));
+        check_ok(xac_tree_cursor_read(cursor, 0, &number, sizeof(number), &len));
         check(len == sizeof(number) && number == 50);
         check_ok(delete (50));
-        check_ok(xtree_cursor_record(cursor, &record)); /* it keeps that until it moves */
-        check_code(xtree_cursor_read(cursor, 0, &number, sizeof(number), &len), -ENOENT);
-        check_code(xtree_cursor_delete(cursor), -ENOENT); /* not the next one */
-        check_ok(xtree_cursor_next(cursor));
-        check_ok(xtree_cursor_read(cursor, 0, &number, sizeof(number), &len));
+        check_ok(xac_tree_cursor_record(cursor, &record)); /* it keeps that until it moves */
+        check_code(xac_tree_cursor_read(cursor, 0, &number, sizeof(number), &len), -ENOENT);
+        check_code(xac_tree_cursor_delete(cursor), -ENOENT); /* not the next one */
+        check_ok(xac_tree_cursor_next(cursor));
+        check_ok(xac_tree_cursor_read(cursor, 0, &number, sizeof(number), &len));
         check_equal(number, 52);
-        check_ok(xtree_cursor_delete(cursor));
-        check_code(xtree_cursor_record(cursor, &record), -ENOENT);
-        check_ok(xtree_cursor_previous(cursor));
-        check_ok(xtree_cursor_read(cursor, 0, &number, sizeof(number), &len));
+        check_ok(xac_tree_cursor_delete(cursor));
+        check_code(xac_tree_cursor_record(cursor, &record), -ENOENT);
+        check_ok(xac_tree_cursor_previous(cursor));
+        check_ok(xac_tree_cursor_read(cursor, 0, &number, sizeof(number), &len));
         check_equal(number, 48);
-        check_ok(seek(98, BPTREE_GE));
-        check_code(xtree_cursor_next(cursor), -ENOENT);
-        check_ok(xtree_cursor_read(cursor, 0, &number, sizeof(number), &len));
+        check_ok(seek(98, XAC_TREE_GE));
+        check_code(xac_tree_cursor_next(cursor), -ENOENT);
+        check_ok(xac_tree_cursor_read(cursor, 0, &number, sizeof(number), &len));
         check_equal(number, 98);
         end();
 }
@@ -412,39 +412,39 @@ static void outside_it_has_its_key(int way)
 static void what_was_placed_outside_is_found_inside(int way)
 {
         begin(way, 100);
-        check_ok(seek(50, BPTREE_EQ));
+        check_ok(seek(50, XAC_TREE_EQ));
         ways_begin();
         check_equal(number_here(), 50);
-        check_ok(xtree_cursor_next(cursor));
+        check_ok(xac_tree_cursor_next(cursor));
         check_equal(number_here(), 52);
         check_ok(ways_end());
-        check_code(xtree_cursor_next(cursor), -ESTALE);
+        check_code(xac_tree_cursor_next(cursor), -ESTALE);
         end();
 }
 
 static void it_is_stale_when_its_transaction_is_over(int way)
 {
-        bptree_record record;
+        xac_tree_record record;
         size_t len;
 
         begin(way, 100);
         for (int aborted = 0; aborted < 2; aborted++) {
                 ways_begin();
-                check_ok(seek(50, BPTREE_EQ));
+                check_ok(seek(50, XAC_TREE_EQ));
                 if (aborted)
                         ways_abort();
                 else
                         check_ok(ways_end());
                 for (int inside = 0; inside < 2; inside++) {
-                        check_code(xtree_cursor_next(cursor), -ESTALE);
-                        check_code(xtree_cursor_previous(cursor), -ESTALE);
-                        check_code(xtree_cursor_record(cursor, &record), -ESTALE);
-                        check_code(xtree_cursor_read(cursor, 0, NULL, 0, &len), -ESTALE);
-                        check_code(xtree_cursor_delete(cursor), -ESTALE);
+                        check_code(xac_tree_cursor_next(cursor), -ESTALE);
+                        check_code(xac_tree_cursor_previous(cursor), -ESTALE);
+                        check_code(xac_tree_cursor_record(cursor, &record), -ESTALE);
+                        check_code(xac_tree_cursor_read(cursor, 0, NULL, 0, &len), -ESTALE);
+                        check_code(xac_tree_cursor_delete(cursor), -ESTALE);
                         if (!inside)
                                 ways_begin();
                 }
-                check_ok(xtree_cursor_first(cursor));
+                check_ok(xac_tree_cursor_first(cursor));
                 check_equal(number_here(), 0);
                 check_ok(ways_end());
         }
@@ -455,15 +455,15 @@ static void a_key_kept_in_a_transaction_is_stale_after_it(int way)
 {
         begin(way, 100);
         ways_begin();
-        check_ok(seek(50, BPTREE_EQ));
+        check_ok(seek(50, XAC_TREE_EQ));
         check_ok(put(51)); /* it keeps its key now */
         check_ok(ways_end());
-        check_code(xtree_cursor_next(cursor), -ESTALE);
-        check_ok(seek(50, BPTREE_EQ));
+        check_code(xac_tree_cursor_next(cursor), -ESTALE);
+        check_ok(seek(50, XAC_TREE_EQ));
         ways_begin();
-        check_ok(xtree_cursor_delete(cursor));
+        check_ok(xac_tree_cursor_delete(cursor));
         ways_abort();
-        check_code(xtree_cursor_next(cursor), -ESTALE);
+        check_code(xac_tree_cursor_next(cursor), -ESTALE);
         end();
 }
 
@@ -471,19 +471,19 @@ static void a_level_that_ends_ends_it(int way)
 {
         begin(way, 100);
         ways_begin();
-        check_ok(seek(50, BPTREE_EQ));
+        check_ok(seek(50, XAC_TREE_EQ));
         ways_begin();
-        check_code(xtree_cursor_next(cursor), -ESTALE);
+        check_code(xac_tree_cursor_next(cursor), -ESTALE);
         check_ok(put(51));
-        check_ok(seek(51, BPTREE_EQ));
+        check_ok(seek(51, XAC_TREE_EQ));
         ways_abort();
-        check_code(xtree_cursor_next(cursor), -ESTALE);
-        check_code(seek(51, BPTREE_EQ), -ENOENT);
+        check_code(xac_tree_cursor_next(cursor), -ESTALE);
+        check_code(seek(51, XAC_TREE_EQ), -ENOENT);
         check_ok(ways_end());
         end();
 }
 
-static int load_none(void *arg, bptree_record *record)
+static int load_none(void *arg, xac_tree_record *record)
 {
         (void)record;
         return *(int *)arg;
@@ -494,9 +494,9 @@ static void a_load_does_not_end_it(int way)
         begin(way, 100);
         ways_begin();
         for (int result = 0; result >= -EIO; result -= EIO) {
-                check_ok(seek(50, BPTREE_EQ));
-                check_code(xtree_load(tree, load_none, &result), result);
-                check_ok(xtree_cursor_next(cursor));
+                check_ok(seek(50, XAC_TREE_EQ));
+                check_code(xac_tree_load(tree, load_none, &result), result);
+                check_ok(xac_tree_cursor_next(cursor));
                 check_equal(number_here(), 52);
         }
         check_ok(ways_end());
@@ -510,7 +510,7 @@ struct one_more {
         char key[40];
 };
 
-static int load_one(void *arg, bptree_record *record)
+static int load_one(void *arg, xac_tree_record *record)
 {
         struct one_more *more = arg;
 
@@ -518,10 +518,10 @@ static int load_one(void *arg, bptree_record *record)
                 return more->result;
         more->is_given = true;
         key_of(more->number, more->key);
-        *record = (bptree_record){ .key = more->key,
-                                   .key_len = strlen(more->key),
-                                   .value = &more->number,
-                                   .value_len = sizeof(more->number) };
+        *record = (xac_tree_record){ .key = more->key,
+                                     .key_len = strlen(more->key),
+                                     .value = &more->number,
+                                     .value_len = sizeof(more->number) };
         return 1;
 }
 
@@ -532,15 +532,15 @@ static void it_sees_what_is_loaded_behind_it(int way)
 
         begin(way, 100);
         ways_begin();
-        check_ok(xtree_cursor_last(cursor));
+        check_ok(xac_tree_cursor_last(cursor));
         if (ways.env != NULL) {
-                check_code(xtree_load(tree, load_one, &failing), -EIO);
-                check_code(xtree_cursor_next(cursor), -ENOENT);
+                check_code(xac_tree_load(tree, load_one, &failing), -EIO);
+                check_code(xac_tree_cursor_next(cursor), -ENOENT);
                 check_equal(number_here(), 98);
         }
-        check_ok(xtree_load(tree, load_one, &more));
+        check_ok(xac_tree_load(tree, load_one, &more));
         check_equal(number_here(), 98);
-        check_ok(xtree_cursor_next(cursor));
+        check_ok(xac_tree_cursor_next(cursor));
         check_equal(number_here(), 100);
         check_ok(ways_end());
         end();
@@ -550,23 +550,23 @@ static void it_sees_what_is_loaded_behind_it(int way)
 
 static void it_outlives_its_tree_harmlessly(int way)
 {
-        bptree_record record;
+        xac_tree_record record;
 
         begin(way, 100);
         ways_begin();
-        check_ok(seek(50, BPTREE_EQ));
-        check_ok(bptree_drop(arena, "tree"));
-        check_code(xtree_cursor_next(cursor), -ESTALE);
-        check_code(xtree_cursor_record(cursor, &record), -ESTALE);
-        check_code(xtree_cursor_first(cursor), -ESTALE);
+        check_ok(seek(50, XAC_TREE_EQ));
+        check_ok(xac_tree_drop(arena, "tree"));
+        check_code(xac_tree_cursor_next(cursor), -ESTALE);
+        check_code(xac_tree_cursor_record(cursor, &record), -ESTALE);
+        check_code(xac_tree_cursor_first(cursor), -ESTALE);
         check_ok(ways_end());
-        xtree_close(tree);
-        check_code(xtree_cursor_first(cursor), -EINVAL);
-        check_code(xtree_cursor_next(cursor), -EINVAL);
-        check_code(xtree_cursor_record(cursor, &record), -EINVAL);
-        check_code(seek(50, BPTREE_EQ), -EINVAL);
-        xtree_cursor_close(cursor);
-        xtree_cursor_close(NULL);
+        xac_tree_close(tree);
+        check_code(xac_tree_cursor_first(cursor), -EINVAL);
+        check_code(xac_tree_cursor_next(cursor), -EINVAL);
+        check_code(xac_tree_cursor_record(cursor, &record), -EINVAL);
+        check_code(seek(50, XAC_TREE_EQ), -EINVAL);
+        xac_tree_cursor_close(cursor);
+        xac_tree_cursor_close(NULL);
         ways_close();
 }
 

@@ -17,8 +17,8 @@
 
 enum { GROUP_BYTES = 2 << 20 /* 512 pages */ };
 
-static page_arena *arena;
-static xtree *tree;
+static xac_arena *arena;
+static xac_tree *tree;
 static struct sorted expected;
 
 /* ---- memory that runs out ---- */
@@ -67,18 +67,18 @@ static void begin(int way, uint64_t extents)
         if ((way & WAYS_KIND) == IN_MEMORY)
                 check_ok(ways_open_memory(way, max_bytes, &arena));
         else
-                check_ok(page_arena_open_file(scratch_path("pages"), max_bytes, 4096, &arena));
-        check_ok(xtree_open(arena, "tree", XTREE_CREATE, NULL, &tree));
+                check_ok(xac_arena_open_file(scratch_path("pages"), max_bytes, 4096, &arena));
+        check_ok(xtree_open(arena, "tree", XAC_TREE_CREATE, NULL, &tree));
 }
 
 static void look(void)
 {
         char text[200];
-        bptree_report report;
-        int err = bptree_check(arena, &report);
+        xac_tree_report report;
+        int err = xac_tree_check(arena, &report);
 
         if (err != 0)
-                check_failed(__FILE__, __LINE__, "bptree_check: %d, %s", err, report.message);
+                check_failed(__FILE__, __LINE__, "xac_tree_check: %d, %s", err, report.message);
         if (!sorted_is_tree(&expected, tree, text, sizeof(text)))
                 check_failed(__FILE__, __LINE__, "%s", text);
 }
@@ -87,13 +87,13 @@ static void end(void)
 {
         look();
         sorted_clear(&expected);
-        xtree_close(tree);
-        check_ok(page_arena_close(arena));
+        xac_tree_close(tree);
+        check_ok(xac_arena_close(arena));
 }
 
 static int put(const char *key, const void *value, size_t value_len)
 {
-        int err = xtree_put(tree, key, strlen(key), value, value_len, 0);
+        int err = xac_tree_put(tree, key, strlen(key), value, value_len, 0);
 
         if (err == 0)
                 sorted_put(&expected, key, strlen(key), value, value_len);
@@ -110,12 +110,12 @@ static int put_number(uint64_t number, const void *value, size_t value_len)
 
 static void delete (const struct sorted_record *record)
 {
-        unsigned char key[BPTREE_KEY_MAX];
+        unsigned char key[XAC_TREE_KEY_MAX];
         size_t key_len = record->key_len;
 
         memcpy(key, record->bytes, key_len);
         check(sorted_delete(&expected, key, key_len));
-        check_ok(xtree_delete(tree, key, key_len));
+        check_ok(xac_tree_delete(tree, key, key_len));
 }
 
 /* ---- pages ---- */
@@ -164,32 +164,32 @@ static void long_values_fail_as_a_whole(int way)
 static void what_else_needs_pages_fails(int way)
 {
         char name[30];
-        xtree *more;
+        xac_tree *more;
         int err = 0;
 
         begin(way, 9);
         check_ok(put("a", "1", 1));
         for (unsigned i = 0; err == 0; i++) {
                 snprintf(name, sizeof(name), "tree %u", i);
-                err = xtree_open(arena, name, XTREE_CREATE, NULL, &more);
-                xtree_close(more);
+                err = xtree_open(arena, name, XAC_TREE_CREATE, NULL, &more);
+                xac_tree_close(more);
         }
         check_code(err, -ENOSPC);
         look();
         check_code(xtree_open(arena, name, 0, NULL, &more), -ENOENT);
-        check_ok(bptree_drop(arena, "tree 7"));
-        check_ok(xtree_open(arena, name, XTREE_CREATE, NULL, &more));
-        xtree_close(more);
+        check_ok(xac_tree_drop(arena, "tree 7"));
+        check_ok(xtree_open(arena, name, XAC_TREE_CREATE, NULL, &more));
+        xac_tree_close(more);
         end();
 }
 
-static int next_record(void *number, bptree_record *record)
+static int next_record(void *number, xac_tree_record *record)
 {
         static char key[30];
         static const char value[500];
 
         snprintf(key, sizeof(key), "%010u", (*(unsigned *)number)++);
-        *record = (bptree_record){ key, 10, value, sizeof(value) };
+        *record = (xac_tree_record){ key, 10, value, sizeof(value) };
         sorted_put(&expected, key, 10, value, sizeof(value));
         return 1;
 }
@@ -200,7 +200,7 @@ static void a_load_ends_when_there_is_no_page(int way)
         unsigned number = 0;
 
         begin(way, 2);
-        check_code(xtree_load(tree, next_record, &number), -ENOSPC);
+        check_code(xac_tree_load(tree, next_record, &number), -ENOSPC);
         check_equal(expected.count, number);
         sorted_delete(&expected, expected.records[number - 1]->bytes, 10);
         end();
@@ -225,27 +225,27 @@ static void a_load_ends_when_there_is_no_page(int way)
 static void without_memory_nothing_happens(int way)
 {
         static char value[20000];
-        xtree_cursor *cursor = NULL;
-        xtree *more = NULL;
-        bptree_report report;
+        xac_tree_cursor *cursor = NULL;
+        xac_tree *more = NULL;
+        xac_tree_report report;
 
         begin(way, 2);
         for (unsigned i = 0; i < 500; i++)
                 check_ok(put_number(i, value, 50));
-        with_little_memory(xtree_open(arena, "more", XTREE_CREATE, NULL, &more));
-        with_little_memory(xtree_put(more, "key", 3, value, sizeof(value), 0));
-        xtree_close(more);
-        with_little_memory(xtree_cursor_open(tree, &cursor));
-        check_ok(xtree_cursor_first(cursor));
-        with_little_memory(xtree_put(tree, "500", 3, value, 50, 0)); /* the cursor notes its key */
+        with_little_memory(xtree_open(arena, "more", XAC_TREE_CREATE, NULL, &more));
+        with_little_memory(xac_tree_put(more, "key", 3, value, sizeof(value), 0));
+        xac_tree_close(more);
+        with_little_memory(xac_tree_cursor_open(tree, &cursor));
+        check_ok(xac_tree_cursor_first(cursor));
+        with_little_memory(xac_tree_put(tree, "500", 3, value, 50, 0)); /* the cursor notes its key */
         sorted_put(&expected, "500", 3, value, 50);
-        check_ok(xtree_cursor_seek(cursor, "77", 2, BPTREE_EQ));
-        with_little_memory(xtree_cursor_delete(cursor));
+        check_ok(xac_tree_cursor_seek(cursor, "77", 2, XAC_TREE_EQ));
+        with_little_memory(xac_tree_cursor_delete(cursor));
         sorted_delete(&expected, "77", 2);
-        check_ok(xtree_cursor_next(cursor));
-        with_little_memory(bptree_drop(arena, "more"));
-        with_little_memory(bptree_check(arena, &report));
-        xtree_cursor_close(cursor);
+        check_ok(xac_tree_cursor_next(cursor));
+        with_little_memory(xac_tree_drop(arena, "more"));
+        with_little_memory(xac_tree_check(arena, &report));
+        xac_tree_cursor_close(cursor);
         end();
 }
 

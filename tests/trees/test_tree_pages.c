@@ -38,9 +38,9 @@ static struct ledger {
         struct crew_turn turn; /* deeds done in this round */
 } * ledger;
 
-static enum page_arena_access access_of(int way)
+static enum xac_arena_access access_of(int way)
 {
-        return way & WITH_VIEW ? PAGE_ARENA_VIEW : PAGE_ARENA_DECLARED;
+        return way & WITH_VIEW ? XAC_ARENA_VIEW : XAC_ARENA_DECLARED;
 }
 
 static uint32_t page_bytes_of(int way)

@@ -15,7 +15,7 @@
 #include "tests/trees/xtree.h"
 
 /* What this thread, or process, has open. */
-static _Thread_local xtree *tree;
+static _Thread_local xac_tree *tree;
 
 static int with_key(uint64_t number, char *key)
 {
@@ -27,7 +27,7 @@ static int put(uint64_t number)
         char key[40];
         int len = with_key(number, key);
 
-        return xtree_put(tree, key, (size_t)len, &number, sizeof(number), 0);
+        return xac_tree_put(tree, key, (size_t)len, &number, sizeof(number), 0);
 }
 
 static int get(uint64_t number)
@@ -35,7 +35,7 @@ static int get(uint64_t number)
         char key[40];
         int len = with_key(number, key);
         uint64_t value = 0;
-        int err = xtree_get(tree, key, (size_t)len, &value, sizeof(value), NULL);
+        int err = xac_tree_get(tree, key, (size_t)len, &value, sizeof(value), NULL);
 
         check(err != 0 || value == number);
         return err;
@@ -46,12 +46,12 @@ static int delete (uint64_t number)
         char key[40];
         int len = with_key(number, key);
 
-        return xtree_delete(tree, key, (size_t)len);
+        return xac_tree_delete(tree, key, (size_t)len);
 }
 
 static void open_tree(void)
 {
-        check_ok(xtree_open(ways.arena, "tree", XTREE_CREATE, NULL, &tree));
+        check_ok(xtree_open(ways.arena, "tree", XAC_TREE_CREATE, NULL, &tree));
 }
 
 static void begin(int way)
@@ -62,18 +62,18 @@ static void begin(int way)
 
 static void look(uint64_t records)
 {
-        bptree_report report;
-        int err = bptree_check(ways.arena, &report);
+        xac_tree_report report;
+        int err = xac_tree_check(ways.arena, &report);
 
         if (err != 0)
-                check_failed(__FILE__, __LINE__, "bptree_check: %d, %s", err, report.message);
+                check_failed(__FILE__, __LINE__, "xac_tree_check: %d, %s", err, report.message);
         check_equal(report.records, records);
 }
 
 static void end(uint64_t records)
 {
         look(records);
-        xtree_close(tree);
+        xac_tree_close(tree);
         ways_close();
 }
 
@@ -88,7 +88,7 @@ static long long other_opens(uint64_t way)
 static long long other_closes(uint64_t unused)
 {
         (void)unused;
-        xtree_close(tree);
+        xac_tree_close(tree);
         ways_close();
         return 0;
 }
@@ -106,13 +106,13 @@ static long long other_gets(uint64_t number)
 static long long other_drops(uint64_t unused)
 {
         (void)unused;
-        return bptree_drop(ways.arena, "tree");
+        return xac_tree_drop(ways.arena, "tree");
 }
 
 static long long other_opens_tree(uint64_t unused)
 {
         (void)unused;
-        xtree_close(tree);
+        xac_tree_close(tree);
         open_tree();
         return 0;
 }
@@ -162,9 +162,9 @@ static void what_fails_inside_changes_nothing(int way)
         check_ok(xbegin(ways.env, 0));
         check_ok(put(1));
         check_code(delete (2), -ENOENT);
-        check_code(xtree_put(tree, key, (size_t)with_key(1, key), "", 0, XTREE_NOOVERWRITE), -EEXIST);
-        check_code(xtree_put(tree, key, 0, "", 0, 0), -EINVAL);
-        check_code(bptree_drop(ways.arena, "none"), -ENOENT);
+        check_code(xac_tree_put(tree, key, (size_t)with_key(1, key), "", 0, XAC_TREE_NOOVERWRITE), -EEXIST);
+        check_code(xac_tree_put(tree, key, 0, "", 0, 0), -EINVAL);
+        check_code(xac_tree_drop(ways.arena, "none"), -ENOENT);
         check_ok(xend(ways.env));
         check_ok(get(1));
         end(1);
@@ -196,14 +196,14 @@ static void an_inner_abort_undoes_the_inner_level(int way)
         end(1001);
 }
 
-static int three_records(void *next_, bptree_record *record)
+static int three_records(void *next_, xac_tree_record *record)
 {
         static const char *const keys[] = { "x", "y", "z" };
         int *next = next_;
 
         if (*next == 3)
                 return -EIO;
-        *record = (bptree_record){ keys[(*next)++], 1, "", 0 };
+        *record = (xac_tree_record){ keys[(*next)++], 1, "", 0 };
         return 1;
 }
 
@@ -214,9 +214,9 @@ static void a_load_that_fails_is_undone_alone(int way)
         begin(way);
         check_ok(xbegin(ways.env, 0));
         check_ok(put(1));
-        check_code(xtree_load(tree, three_records, &next), -EIO);
+        check_code(xac_tree_load(tree, three_records, &next), -EIO);
         check_equal(next, 3);
-        check_code(xtree_get(tree, "x", 1, NULL, 0, NULL), -ENOENT);
+        check_code(xac_tree_get(tree, "x", 1, NULL, 0, NULL), -ENOENT);
         check_ok(xend(ways.env));
         end(1);
 }
@@ -232,10 +232,10 @@ static void writing_in_a_read_only_transaction_loses_it(int way)
         check_ok(get(1));
         check_code(delete (2), -ENOENT);
         check_code(put(2), is_declared ? -ECANCELED : 0);
-        check_code(xend(ways.env), XAC_READONLY);
+        check_code(xend(ways.env), XAC_WROTE);
         check_ok(xbegin(ways.env, XAC_RDONLY));
         check_code(delete (1), is_declared ? -ECANCELED : 0);
-        check_code(xend(ways.env), XAC_READONLY);
+        check_code(xend(ways.env), XAC_WROTE);
         end(1);
 }
 
@@ -248,10 +248,10 @@ static void a_pool_that_is_full_is_said_by_the_call(int way)
         ways_open_with(way, &options);
         open_tree();
         check_ok(put(1));
-        check_code(xtree_put(tree, "long", 4, value, 4 << 20, 0), XAC_FULL);
+        check_code(xac_tree_put(tree, "long", 4, value, 4 << 20, 0), XAC_FULL);
         check_ok(put(2));
         check_ok(xbegin(ways.env, 0));
-        int err = xtree_put(tree, "long", 4, value, 4 << 20, 0);
+        int err = xac_tree_put(tree, "long", 4, value, 4 << 20, 0);
         check(err == ((way & WAYS_KIND) == IN_DECLARED ? -ECANCELED : 0));
         check_code(xend(ways.env), XAC_FULL);
         free(value);
@@ -297,8 +297,8 @@ static void a_lost_body_is_lost_for_its_reason(int way)
         check_code(xac_run(ways.env, 0, put_all, &large), XAC_FULL);
         check_code(xac_run(ways.env, 0, put_all_inside, &large), XAC_FULL);
         check_equal(large.calls, 2);
-        check_code(xac_run(ways.env, XAC_RDONLY, put_all, &small), XAC_READONLY);
-        check_code(xac_run(ways.env, XAC_RDONLY, put_all_inside, &small), XAC_READONLY);
+        check_code(xac_run(ways.env, XAC_RDONLY, put_all, &small), XAC_WROTE);
+        check_code(xac_run(ways.env, XAC_RDONLY, put_all_inside, &small), XAC_WROTE);
         check_equal(small.calls, 2);
         check_ok(xac_run(ways.env, 0, put_all_inside, &small));
         check_code(xend(ways.env), XAC_NOTXN);
@@ -342,39 +342,39 @@ static void a_tree_whose_creation_is_undone_is_not_there(int way)
 /* Its page and its number are given away again: the old handle must not take the new tree for its own. */
 static void an_undone_tree_is_not_mistaken_for_another(int way)
 {
-        const bptree_options fixed = { .key_bytes = 8, .value_bytes = 8 };
-        xtree *other;
+        const xac_tree_options fixed = { .key_bytes = 8, .value_bytes = 8 };
+        xac_tree *other;
         char key[8] = "8 bytes";
 
         ways_open(way);
         check_ok(xbegin(ways.env, 0));
         open_tree();
         check_ok(xabort(ways.env));
-        check_ok(xtree_open(ways.arena, "other", XTREE_CREATE, &fixed, &other));
-        check_ok(xtree_put(other, key, 8, key, 8, 0));
+        check_ok(xtree_open(ways.arena, "other", XAC_TREE_CREATE, &fixed, &other));
+        check_ok(xac_tree_put(other, key, 8, key, 8, 0));
         check_code(get(1), -ESTALE);
         check_code(put(1), -ESTALE);
-        check_ok(xtree_get(other, key, 8, key, 8, NULL));
-        xtree_close(other);
+        check_ok(xac_tree_get(other, key, 8, key, 8, NULL));
+        xac_tree_close(other);
         end(1);
 }
 
 /* Even when all of that is the same, but for how its records look. */
 static void an_undone_tree_is_not_mistaken_for_its_namesake(int way)
 {
-        const bptree_options fixed = { .key_bytes = 8, .value_bytes = 8 };
-        xtree *undone;
+        const xac_tree_options fixed = { .key_bytes = 8, .value_bytes = 8 };
+        xac_tree *undone;
 
         ways_open(way);
         check_ok(xbegin(ways.env, 0));
         open_tree();
         undone = tree;
         check_ok(xabort(ways.env));
-        check_ok(xtree_open(ways.arena, "tree", XTREE_CREATE, &fixed, &tree));
+        check_ok(xtree_open(ways.arena, "tree", XAC_TREE_CREATE, &fixed, &tree));
         check(tree != undone);
-        check_ok(xtree_put(tree, "8 bytes", 8, "8 bytes", 8, 0));
-        check_code(xtree_put(undone, "8 bytes", 8, "8 bytes", 8, 0), -ESTALE);
-        xtree_close(undone);
+        check_ok(xac_tree_put(tree, "8 bytes", 8, "8 bytes", 8, 0));
+        check_code(xac_tree_put(undone, "8 bytes", 8, "8 bytes", 8, 0), -ESTALE);
+        xac_tree_close(undone);
         end(1);
 }
 
@@ -399,7 +399,7 @@ static void a_drop_that_is_undone_never_happened(int way)
         for (uint64_t i = 0; i < 500; i++)
                 check_ok(put(i));
         check_ok(xbegin(ways.env, 0));
-        check_ok(bptree_drop(ways.arena, "tree"));
+        check_ok(xac_tree_drop(ways.arena, "tree"));
         check_code(get(1), -ESTALE);
         check_ok(xabort(ways.env));
         check_ok(get(499));
@@ -424,7 +424,7 @@ static void a_snapshot_still_has_what_another_dropped(int way)
         actor_do(other, other_opens_tree, 0);
         check_equal(actor_do(other, other_puts, 7), 0);
         check_code(get(7), -ESTALE); /* another tree by the same name */
-        xtree_close(tree);
+        xac_tree_close(tree);
         open_tree();
         check_ok(get(7));
         stop_other(other);
@@ -509,8 +509,8 @@ static long long other_deletes(uint64_t number)
         return delete (number);
 }
 
-/* Under XAC_SNAPSHOT nothing that was read is validated. A leaf that is merged away must be written all the same, or
- * what was put into it meanwhile would be lost without a conflict. */
+/* Under XAC_SNAPSHOT_ISOLATION nothing that was read is validated. A leaf that is merged away must be written all the
+ * same, or what was put into it meanwhile would be lost without a conflict. */
 static void nothing_is_put_into_a_leaf_that_has_gone(int way)
 {
         enum { KEYS = 500, AHEAD = 45 };
@@ -526,7 +526,7 @@ static void nothing_is_put_into_a_leaf_that_has_gone(int way)
         for (uint64_t i = 0; i < KEYS - 2 * AHEAD; i += 2, left--) {
                 uint64_t number = 10 * (i + 2 * AHEAD) + 5;
 
-                check_ok(xbegin(ways.env, XAC_SNAPSHOT));
+                check_ok(xbegin(ways.env, XAC_SNAPSHOT_ISOLATION));
                 check_ok(put(number));
                 check_equal(actor_do(other, other_deletes, 10 * i), 0);
                 int err = xend(ways.env);
@@ -554,7 +554,7 @@ static void member_puts_and_deletes(int index, void *way)
                 check_ok(get(i * MEMBERS + (uint64_t)index));
         for (uint64_t i = 0; i < EACH; i += 2)
                 check_ok(delete (i * MEMBERS + (uint64_t)index));
-        xtree_close(tree);
+        xac_tree_close(tree);
         ways_close();
 }
 

@@ -69,22 +69,22 @@ static int own_order(void *arg, const void *a, size_t a_len, const void *b, size
 static void open_tree(struct model *model)
 {
         const struct model_options *options = &model->options;
-        bptree_options how = { .key_bytes = options->key_bytes,
-                               .value_bytes = options->key_bytes ? options->value_bytes : 0,
-                               .compare = options->with_own_order ? own_order : NULL };
+        xac_tree_options how = { .key_bytes = options->key_bytes,
+                                 .value_bytes = options->key_bytes ? options->value_bytes : 0,
+                                 .compare = options->with_own_order ? own_order : NULL };
 
-        check_ok(xtree_open(model->arena, "model", XTREE_CREATE, &how, &model->tree));
+        check_ok(xtree_open(model->arena, "model", XAC_TREE_CREATE, &how, &model->tree));
         for (unsigned i = 0; i < CURSORS; i++) {
                 model->cursors[i].is_placed = false;
-                check_ok(xtree_cursor_open(model->tree, &model->cursors[i].cursor));
+                check_ok(xac_tree_cursor_open(model->tree, &model->cursors[i].cursor));
         }
 }
 
 static void close_tree(struct model *model)
 {
         for (unsigned i = 0; i < CURSORS; i++)
-                xtree_cursor_close(model->cursors[i].cursor);
-        xtree_close(model->tree);
+                xac_tree_cursor_close(model->cursors[i].cursor);
+        xac_tree_close(model->tree);
 }
 
 static void do_reopen(struct model *model)
@@ -97,7 +97,7 @@ static void do_drop(struct model *model)
 {
         if (model->depth || model->now.count > model->options.keys / 5 || !chance_percent(&model->chance, 20))
                 return;
-        model_same(model, "bptree_drop", bptree_drop(model->arena, "model"), 0);
+        model_same(model, "xac_tree_drop", xac_tree_drop(model->arena, "model"), 0);
         sorted_clear(&model->now);
         do_reopen(model);
 }
@@ -112,11 +112,11 @@ static void choose_other_kind(void)
 static void open_bystander(struct model *model)
 {
         choose_other_kind();
-        check_ok(xtree_open(model->arena, "bystander", XTREE_CREATE, NULL, &model->bystander));
+        check_ok(xtree_open(model->arena, "bystander", XAC_TREE_CREATE, NULL, &model->bystander));
         for (unsigned i = 0; i < BYSTANDERS; i++) {
                 uint64_t key = chance_mix(i);
 
-                check_ok(xtree_put(model->bystander, &key, 8, &i, 4, 0));
+                check_ok(xac_tree_put(model->bystander, &key, 8, &i, 4, 0));
                 sorted_put(&model->other, &key, 8, &i, 4);
         }
         choose_other_kind();
@@ -133,7 +133,7 @@ static bool bystander_is_same(const struct model *model, char *text, size_t text
 static void close_bystander(struct model *model)
 {
         choose_other_kind();
-        xtree_close(model->bystander);
+        xac_tree_close(model->bystander);
         choose_other_kind();
 }
 
@@ -142,12 +142,12 @@ static void close_bystander(struct model *model)
 static void do_check(struct model *model)
 {
         char text[200];
-        bptree_report report;
+        xac_tree_report report;
         xtree_stats stats;
-        int err = bptree_check(model->arena, &report);
+        int err = xac_tree_check(model->arena, &report);
 
         if (err)
-                check_failed("model", 0, "seed %" PRIu64 ", operation %" PRIu64 ": bptree_check: %s (%d)",
+                check_failed("model", 0, "seed %" PRIu64 ", operation %" PRIu64 ": xac_tree_check: %s (%d)",
                              model->options.seed, model->operation, report.message, err);
         model_same(model, "trees", (long long)report.trees, 2);
         model_same(model, "records", (long long)report.records, (long long)(model->now.count + model->other.count));
@@ -210,7 +210,7 @@ static void preload(struct model *model)
         while (model->now.count < model->options.keys / 3) {
                 model_make_key(model);
                 model_make_value(model);
-                check_ok(xtree_put(model->tree, model->key, model->key_len, model->value, model->value_len, 0));
+                check_ok(xac_tree_put(model->tree, model->key, model->key_len, model->value, model->value_len, 0));
                 sorted_put(&model->now, model->key, model->key_len, model->value, model->value_len);
         }
         check_ok(ways_end());

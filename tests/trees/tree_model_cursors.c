@@ -33,7 +33,7 @@ void model_cursor_edge(struct model *model)
 {
         struct model_cursor *cursor = choose_cursor(model);
         bool is_first = chance_percent(&model->chance, 50);
-        int err = is_first ? xtree_cursor_first(cursor->cursor) : xtree_cursor_last(cursor->cursor);
+        int err = is_first ? xac_tree_cursor_first(cursor->cursor) : xac_tree_cursor_last(cursor->cursor);
 
         model_same(model, "first or last", err, model->now.count ? 0 : -ENOENT);
         if (!err)
@@ -43,16 +43,16 @@ void model_cursor_edge(struct model *model)
 void model_cursor_seek(struct model *model)
 {
         struct model_cursor *cursor = choose_cursor(model);
-        enum bptree_seek how = (enum bptree_seek)chance_below(&model->chance, 3);
+        enum xac_tree_seek how = (enum xac_tree_seek)chance_below(&model->chance, 3);
         bool is_equal;
 
         model_choose_key(model, 50);
         size_t i = sorted_find(&model->now, model->key, model->key_len, &is_equal);
-        if (how == BPTREE_LE && !is_equal)
+        if (how == XAC_TREE_LE && !is_equal)
                 i--; /* SIZE_MAX: none */
-        bool is_there = how == BPTREE_EQ ? is_equal : i < model->now.count;
-        int err = xtree_cursor_seek(cursor->cursor, model->key, model->key_len, how);
-        model_same(model, "xtree_cursor_seek", err, is_there ? 0 : -ENOENT);
+        bool is_there = how == XAC_TREE_EQ ? is_equal : i < model->now.count;
+        int err = xac_tree_cursor_seek(cursor->cursor, model->key, model->key_len, how);
+        model_same(model, "xac_tree_cursor_seek", err, is_there ? 0 : -ENOENT);
         if (!err)
                 place(model, cursor, i);
 }
@@ -69,8 +69,8 @@ void model_cursor_step(struct model *model)
                 i = is_next ? i + is_equal : i - 1;
                 if (!expected && i >= model->now.count)
                         expected = -ENOENT;
-                int err = is_next ? xtree_cursor_next(cursor->cursor) : xtree_cursor_previous(cursor->cursor);
-                model_same(model, is_next ? "xtree_cursor_next" : "xtree_cursor_previous", err, expected);
+                int err = is_next ? xac_tree_cursor_next(cursor->cursor) : xac_tree_cursor_previous(cursor->cursor);
+                model_same(model, is_next ? "xac_tree_cursor_next" : "xac_tree_cursor_previous", err, expected);
                 if (err)
                         return;
                 place(model, cursor, i);
@@ -80,12 +80,12 @@ void model_cursor_step(struct model *model)
 /* Outside a transaction: the key it keeps. */
 static void look_outside(struct model *model, struct model_cursor *cursor)
 {
-        bptree_record record;
+        xac_tree_record record;
         int expected = usable(model, cursor);
 
         if (!expected && cursor->is_deleted)
                 expected = -ENOENT;
-        model_same(model, "xtree_cursor_record, outside", xtree_cursor_record(cursor->cursor, &record), expected);
+        model_same(model, "xac_tree_cursor_record, outside", xac_tree_cursor_record(cursor->cursor, &record), expected);
         if (expected)
                 return;
         model_same(model, "the kept key's length", (long long)record.key_len, (long long)cursor->key_len);
@@ -96,7 +96,7 @@ static void look_outside(struct model *model, struct model_cursor *cursor)
 void model_cursor_look(struct model *model)
 {
         struct model_cursor *cursor = choose_cursor(model);
-        bptree_record record;
+        xac_tree_record record;
         bool is_equal;
         size_t i = 0;
         int expected = usable(model, cursor);
@@ -109,7 +109,7 @@ void model_cursor_look(struct model *model)
                 i = sorted_find(&model->now, cursor->key, cursor->key_len, &is_equal);
         if (!expected && (cursor->is_deleted || i == model->now.count))
                 expected = -ENOENT;
-        model_same(model, "xtree_cursor_record", xtree_cursor_record(cursor->cursor, &record), expected);
+        model_same(model, "xac_tree_cursor_record", xac_tree_cursor_record(cursor->cursor, &record), expected);
         if (expected)
                 return;
         place(model, cursor, i);
@@ -131,8 +131,8 @@ void model_cursor_read(struct model *model)
                 size_t room = chance_below(&model->chance, model->options.value_max + 1);
                 if (record && chance_percent(&model->chance, 30))
                         offset = chance_below(&model->chance, record->value_len + 10);
-                int err = xtree_cursor_read(cursor->cursor, offset, model->got, room, &len);
-                model_same(model, "xtree_cursor_read", err, expected);
+                int err = xac_tree_cursor_read(cursor->cursor, offset, model->got, room, &len);
+                model_same(model, "xac_tree_cursor_read", err, expected);
                 if (expected)
                         return;
                 size_t left = offset < record->value_len ? record->value_len - offset : 0;
@@ -150,7 +150,7 @@ void model_cursor_delete(struct model *model)
 
         if (!expected && (cursor->is_deleted || !sorted_delete(&model->now, cursor->key, cursor->key_len)))
                 expected = -ENOENT;
-        model_same(model, "xtree_cursor_delete", xtree_cursor_delete(cursor->cursor), expected);
+        model_same(model, "xac_tree_cursor_delete", xac_tree_cursor_delete(cursor->cursor), expected);
         if (expected)
                 return;
         cursor->is_deleted = true;

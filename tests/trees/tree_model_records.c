@@ -92,13 +92,13 @@ void model_make_value(struct model *model)
 
 void model_put(struct model *model)
 {
-        int flags = chance_percent(&model->chance, 20) ? XTREE_NOOVERWRITE : 0;
+        int flags = chance_percent(&model->chance, 20) ? XAC_TREE_NOOVERWRITE : 0;
 
         model_choose_key(model, 20);
         model_make_value(model);
         bool is_there = sorted_get(&model->now, model->key, model->key_len) != NULL;
-        int err = xtree_put(model->tree, model->key, model->key_len, model->value, model->value_len, flags);
-        model_same(model, "xtree_put", err, is_there && flags ? -EEXIST : 0);
+        int err = xac_tree_put(model->tree, model->key, model->key_len, model->value, model->value_len, flags);
+        model_same(model, "xac_tree_put", err, is_there && flags ? -EEXIST : 0);
         if (!err)
                 sorted_put(&model->now, model->key, model->key_len, model->value, model->value_len);
 }
@@ -107,8 +107,8 @@ void model_delete(struct model *model)
 {
         model_choose_key(model, 80);
         bool was_there = sorted_delete(&model->now, model->key, model->key_len);
-        int err = xtree_delete(model->tree, model->key, model->key_len);
-        model_same(model, "xtree_delete", err, was_there ? 0 : -ENOENT);
+        int err = xac_tree_delete(model->tree, model->key, model->key_len);
+        model_same(model, "xac_tree_delete", err, was_there ? 0 : -ENOENT);
 }
 
 void model_get(struct model *model)
@@ -119,8 +119,8 @@ void model_get(struct model *model)
         const struct sorted_record *record = sorted_get(&model->now, model->key, model->key_len);
         size_t room = record && chance_percent(&model->chance, 20) ? record->value_len / 2 : model->options.value_max;
         int expected = !record ? -ENOENT : record->value_len > room ? -ERANGE : 0;
-        int err = xtree_get(model->tree, model->key, model->key_len, model->got, room, &len);
-        model_same(model, "xtree_get", err, expected);
+        int err = xac_tree_get(model->tree, model->key, model->key_len, model->got, room, &len);
+        model_same(model, "xac_tree_get", err, expected);
         if (!record)
                 return;
         model_same(model, "the value's length", (long long)len, record->value_len);
@@ -129,7 +129,7 @@ void model_get(struct model *model)
 
 /* ---- scans and loads ---- */
 
-void model_compare(const struct model *model, const bptree_record *record, size_t i)
+void model_compare(const struct model *model, const xac_tree_record *record, size_t i)
 {
         const struct sorted_record *expected = model->now.records[i];
 
@@ -145,7 +145,7 @@ struct slice {
         size_t i, end, stop;
 };
 
-static int compare_next(void *slice_, const bptree_record *record)
+static int compare_next(void *slice_, const xac_tree_record *record)
 {
         struct slice *slice = slice_;
         const struct model *model = slice->model;
@@ -158,7 +158,7 @@ static int compare_next(void *slice_, const bptree_record *record)
 
 void model_scan(struct model *model)
 {
-        unsigned char from[BPTREE_KEY_MAX];
+        unsigned char from[XAC_TREE_KEY_MAX];
         bool is_equal;
 
         model_choose_key(model, 50);
@@ -183,7 +183,7 @@ struct load {
         size_t i, stop; /* where it gives up */
 };
 
-static int load_next(void *load_, bptree_record *record)
+static int load_next(void *load_, xac_tree_record *record)
 {
         struct load *load = load_;
 
@@ -192,7 +192,7 @@ static int load_next(void *load_, bptree_record *record)
         if (load->i == load->records->count)
                 return 0;
         const struct sorted_record *from = load->records->records[load->i++];
-        *record = (bptree_record){ from->bytes, from->key_len, sorted_value(from), from->value_len };
+        *record = (xac_tree_record){ from->bytes, from->key_len, sorted_value(from), from->value_len };
         return 1;
 }
 
@@ -212,8 +212,8 @@ void model_load(struct model *model)
         struct load load = { &records, 0, SIZE_MAX };
         if (!is_plain && records.count && chance_percent(&model->chance, 30))
                 load.stop = chance_below(&model->chance, records.count);
-        int err = xtree_load(model->tree, load_next, &load);
-        model_same(model, "xtree_load", err, load.stop == SIZE_MAX ? 0 : -EIO);
+        int err = xac_tree_load(model->tree, load_next, &load);
+        model_same(model, "xac_tree_load", err, load.stop == SIZE_MAX ? 0 : -EIO);
         for (size_t i = 0; !err && i < records.count; i++) {
                 const struct sorted_record *record = records.records[i];
 

@@ -17,20 +17,20 @@ enum { CURSORS = 3, LEVELS = 3, BYSTANDERS = 300, PLAIN_TXN = 1 };
 
 /* Where a cursor should stand: on a key, or where it was deleted; `txn`: in which transaction, 0 in any. */
 struct model_cursor {
-        xtree_cursor *cursor;
+        xac_tree_cursor *cursor;
         bool is_placed;
         bool is_deleted;
         uint64_t txn;
-        unsigned char key[BPTREE_KEY_MAX];
+        unsigned char key[XAC_TREE_KEY_MAX];
         size_t key_len;
 };
 
 struct model {
         struct model_options options;
         struct chance chance;
-        page_arena *arena;
-        xtree *tree;
-        xtree *bystander; /* of the other kind */
+        xac_arena *arena;
+        xac_tree *tree;
+        xac_tree *bystander; /* of the other kind */
         struct sorted now, other;
         struct sorted before[LEVELS]; /* each level's beginning */
         unsigned depth;
@@ -39,7 +39,7 @@ struct model {
         uint64_t operation;
         bool is_shrinking;
         uint64_t most_records, most_height; /* seen when everything was looked at */
-        unsigned char key[BPTREE_KEY_MAX];
+        unsigned char key[XAC_TREE_KEY_MAX];
         size_t key_len;
         unsigned char *value, *got;
         size_t value_len;
@@ -54,7 +54,7 @@ void model_choose_key(struct model *model, unsigned percent);
 void model_make_key(struct model *model);
 void model_make_value(struct model *model);
 /* That the record is the i-th. */
-void model_compare(const struct model *model, const bptree_record *record, size_t i);
+void model_compare(const struct model *model, const xac_tree_record *record, size_t i);
 
 void model_put(struct model *model);
 void model_delete(struct model *model);

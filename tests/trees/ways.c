@@ -20,23 +20,23 @@ uint32_t ways_page_bytes(int way)
         return way & WAYS_BIG ? 65536 : way & WAYS_MIDDLE ? 16384 : 4096;
 }
 
-page_arena *ways_open_with(int way, const xac_options *options)
+xac_arena *ways_open_with(int way, const xac_options *options)
 {
-        enum page_arena_access access = (way & WAYS_KIND) == IN_VIEW ? PAGE_ARENA_VIEW : PAGE_ARENA_DECLARED;
+        enum xac_arena_access access = (way & WAYS_KIND) == IN_VIEW ? XAC_ARENA_VIEW : XAC_ARENA_DECLARED;
 
         choose_kind(way);
         check_ok(xac_open(scratch_path("env"), seat_open_flags(0), options, &ways.env));
-        check_ok(page_arena_open_env(ways.env, "pages", access, &ways.arena));
+        check_ok(xac_arena_open_env(ways.env, "pages", access, &ways.arena));
         return ways.arena;
 }
 
-int ways_open_memory(int way, uint64_t max_bytes, page_arena **arena)
+int ways_open_memory(int way, uint64_t max_bytes, xac_arena **arena)
 {
-        return way & WAYS_REWIRED ? page_arena_open_rewired(max_bytes, ways_page_bytes(way), arena)
-                                  : page_arena_open_memory(max_bytes, ways_page_bytes(way), arena);
+        return way & WAYS_REWIRED ? xac_arena_open_rewired(max_bytes, ways_page_bytes(way), arena)
+                                  : xac_arena_open_memory(max_bytes, ways_page_bytes(way), arena);
 }
 
-page_arena *ways_open(int way)
+xac_arena *ways_open(int way)
 {
         const xac_options options = { .page_bytes = ways_page_bytes(way) };
 
@@ -47,7 +47,7 @@ page_arena *ways_open(int way)
                 check_ok(ways_open_memory(way, 0, &ways.arena));
                 return ways.arena;
         case IN_FILE:
-                check_ok(page_arena_open_file(scratch_path("pages"), 0, ways_page_bytes(way), &ways.arena));
+                check_ok(xac_arena_open_file(scratch_path("pages"), 0, ways_page_bytes(way), &ways.arena));
                 return ways.arena;
         default:
                 return ways_open_with(way, &options);
@@ -70,7 +70,7 @@ void ways_close(void)
 {
         if (ways.env != NULL)
                 check_faults();
-        check_ok(page_arena_close(ways.arena));
+        check_ok(xac_arena_close(ways.arena));
         if (ways.env != NULL)
                 check_ok(xac_close(ways.env));
         ways = (struct ways){ 0 };

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include <xac/page_arena.h>
+#include <xac/arena.h>
 
 #include "tests/support/isolate.h"
 
@@ -29,15 +29,15 @@ enum way_in {
 /* What this thread opened. */
 struct ways {
         xac_env *env; /* NULL: plain */
-        page_arena *arena;
+        xac_arena *arena;
 };
 extern _Thread_local struct ways ways;
 
-page_arena *ways_open(int way);
+xac_arena *ways_open(int way);
 /* The arena of a way in memory that may become so large. */
-int ways_open_memory(int way, uint64_t max_bytes, page_arena **arena);
+int ways_open_memory(int way, uint64_t max_bytes, xac_arena **arena);
 /* The same, in an environment that is opened with these. */
-page_arena *ways_open_with(int way, const xac_options *options);
+xac_arena *ways_open_with(int way, const xac_options *options);
 void ways_close(void);
 /* The same for another participant: actor actions (actor.h). */
 long long ways_enter(uint64_t way);

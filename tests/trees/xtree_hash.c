@@ -9,19 +9,19 @@
 
 /* Their values stay where they are: in pages of the open transaction. */
 struct gathered {
-        bptree_record *records;
+        xac_tree_record *records;
         size_t count, room;
 };
 
 struct ordered_scan {
-        ehash *table;
+        xac_tree *table;
         struct bpnode_key from, to;
-        int (*visit)(void *arg, const bptree_record *record);
+        int (*visit)(void *arg, const xac_tree_record *record);
         void *arg;
         int result;
 };
 
-static int gather(void *gathered_, const bptree_record *record)
+static int gather(void *gathered_, const xac_tree_record *record)
 {
         struct gathered *gathered = gathered_;
         void *key = malloc(record->key_len);
@@ -45,7 +45,7 @@ static int compare_keys(struct bpnode_key a, struct bpnode_key b)
         return order ? order : (a.len > b.len) - (a.len < b.len);
 }
 
-static struct bpnode_key key_of(const bptree_record *record)
+static struct bpnode_key key_of(const xac_tree_record *record)
 {
         return (struct bpnode_key){ record->key, record->key_len };
 }
@@ -75,7 +75,7 @@ static int scan_body(void *scan_)
 {
         struct ordered_scan *scan = scan_;
         struct gathered gathered = { 0 };
-        int err = ehash_scan(scan->table, gather, &gathered);
+        int err = xac_tree_scan(scan->table, NULL, 0, NULL, 0, gather, &gathered);
 
         scan->result = 0;
         if (!err && gathered.count) {
@@ -88,8 +88,8 @@ static int scan_body(void *scan_)
         return err == -ECANCELED ? ARENA_LOST : err;
 }
 
-int xtree_hash_scan(ehash *table, const void *from, size_t from_len, const void *to, size_t to_len,
-                    int (*visit)(void *arg, const bptree_record *record), void *arg)
+int xtree_hash_scan(xac_tree *table, const void *from, size_t from_len, const void *to, size_t to_len,
+                    int (*visit)(void *arg, const xac_tree_record *record), void *arg)
 {
         struct ordered_scan scan = { table, { from, from_len }, { to, to_len }, visit, arg, 0 };
         int err = arena_run(table->arena, XAC_RDONLY, scan_body, &scan);

@@ -7,9 +7,9 @@
  * taken, sorted and shown in one transaction.
  */
 
-#include <xac/ehash.h>
+#include <xac/tree.h>
 
-int xtree_hash_scan(ehash *table, const void *from, size_t from_len, const void *to, size_t to_len,
-                    int (*visit)(void *arg, const bptree_record *record), void *arg);
+int xtree_hash_scan(xac_tree *table, const void *from, size_t from_len, const void *to, size_t to_len,
+                    int (*visit)(void *arg, const xac_tree_record *record), void *arg);
 
 #endif

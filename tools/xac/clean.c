@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * xac clean: removes shared memory that nobody uses and nobody will (libxac/leftover.h). What holds commits that are
- * nowhere else stays, unless --force gives it up: one that is named, by its name or by a path that stands for no other,
- * or without an operand, all whose directories are not where they were.
+ * xac clean: removes shared memory that nobody uses and nobody will (libxac/care/leftover.h). What holds commits that
+ * are nowhere else stays, unless --force gives it up: one that is named, by its name or by a path that stands for no
+ * other, or without an operand, all whose directories are not where they were.
  */
 
 #include <errno.h>

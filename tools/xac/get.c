@@ -73,7 +73,7 @@ static int ask(struct peer *peer, const xac_send_request *request)
 static int print_records(const struct order *order, xac_range *range)
 {
         uint64_t count = 0;
-        bptree_record record;
+        xac_tree_record record;
 
         for (; !xac_range_next(range); count++) {
                 int err = xac_range_record(range, &record);

@@ -7,7 +7,7 @@
  * processes ended without xac_close.
  */
 
-#include "libxac/inspect.h"
+#include "libxac/care/inspect.h"
 #include "tools/xac/place.h"
 
 /* 0, -ENOENT: there is none; other errors: it cannot be looked at. */

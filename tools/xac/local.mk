@@ -150,4 +150,4 @@ CLEANFILES += %D%/trace_page.c
 %D%/trace_page.c: %D%/embed-page %D%/trace_page.html %D%/trace_page.css %D%/trace_page.js
 	$(AM_V_GEN)$(MKDIR_P) %D% && $(SHELL) $(srcdir)/%D%/embed-page $(srcdir)/%D%/trace_page.html >$@.tmp && mv $@.tmp $@
 
-dist_man1_MANS += man/xac.1
+dist_man1_MANS += docs/man/xac.1

@@ -10,7 +10,7 @@
  * So advice that loses commits names the shared memory, xac.DEVICE.INODE, which stands for one.
  */
 
-#include "libxac/leftover.h"
+#include "libxac/care/leftover.h"
 #include "tools/xac/tool.h"
 
 enum tool_exit machine_print(void);

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "libxac/inspect.h"
+#include "libxac/care/inspect.h"
 #include "tools/xac/place.h"
 
 /* Does the process of this number, as it counts here, have the environment's memory mapped? */

@@ -5,7 +5,7 @@
 /*
  * xac repair, the double-write area of an environment that needs recovery: a page that is damaged there, and is not at
  * home as the area's table says, comes from the backup if it is the same there. It goes home, where recovery finds it
- * (P13).
+ * (CP13).
  */
 
 #include "tools/xac/repair_file.h"

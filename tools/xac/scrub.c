@@ -194,7 +194,7 @@ enum tool_exit scrub_main(int argc, char **argv)
                         fputs(scrub_help, stdout);
                         return TOOL_DONE;
                 case 'r':
-                        if (!tool_bytes_option(optarg, "--rate", &scrub.options.rate))
+                        if (!tool_bytes_option(optarg, "--rate", &scrub.options.bytes_per_second))
                                 return tool_usage("scrub");
                         break;
                 case 's':

@@ -93,13 +93,13 @@ static int note_tree(void *list_, const char *name)
 
 static int note_trees(struct serve_list *list, xac_snapshot *snapshot)
 {
-        page_arena *arena;
-        int err = page_arena_open_snapshot(snapshot, list->listed.file, &arena);
+        xac_arena *arena;
+        int err = xac_arena_open_snapshot(snapshot, list->listed.file, &arena);
 
         if (err)
                 return is_no_error(err) ? 0 : err;
-        err = bptree_names(arena, note_tree, list);
-        page_arena_close(arena);
+        err = xac_tree_names(arena, note_tree, list);
+        xac_arena_close(arena);
         return err;
 }
 

@@ -8,8 +8,8 @@
  *
  * log, check, recover and archive know recovery and base alone: they work on files, whatever the library above would
  * make of them; so do restore and repair, which know backup, of which archive knows a file by its name. Only stat.c,
- * top.c and remains.c look at shared memory, through libxac/inspect.h, and machine.c and clean.c, through
- * libxac/leftover.h. backup.c, heap.c, scrub.c, send.c and serve.c are programs like any other, trace.c and what
+ * top.c and remains.c look at shared memory, through libxac/care/inspect.h, and machine.c and clean.c, through
+ * libxac/care/leftover.h. backup.c, heap.c, scrub.c, send.c and serve.c are programs like any other, trace.c and what
  * belongs to it read a file alone, and get.c a socket.
  */
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "labs/grader/grader.h"
+#include "labs/isolation/crowd.h"
 #include "labs/isolation/histories.h"
 #include "labs/isolation/judge.h"
 #include "labs/isolation/meeting.h"
@@ -119,10 +120,11 @@ static void test_crew(void)
         for (int a = 0; a < DOCTORS; a++)
                 for (int b = 0; b < DOCTORS; b++)
                         if (a != b)
-                                meet_without_cycle(&(struct meeting){ DUTY_LEAVE_PROMOTED, XAC_SNAPSHOT, a, b,
+                                meet_without_cycle(&(struct meeting){ DUTY_LEAVE_PROMOTED, XAC_SNAPSHOT_ISOLATION, a, b,
                                                                       1U << a | 1U << b });
+        crowd_leaves(DUTY_LEAVE_PROMOTED, XAC_SNAPSHOT_ISOLATION, 0x7);
         crew_without_cycle(DUTY_LEAVE, 0, TIMES);
-        crew_without_cycle(DUTY_LEAVE_PROMOTED, XAC_SNAPSHOT, TIMES);
+        crew_without_cycle(DUTY_LEAVE_PROMOTED, XAC_SNAPSHOT_ISOLATION, TIMES);
 }
 
 const struct grader_test hidden_tests[] = {

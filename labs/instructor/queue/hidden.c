@@ -28,7 +28,8 @@ static void test_sleepers(void)
 static void test_stopped(void)
 {
         office_open();
-        life_while_others_wait(true);
+        life_while_others_wait(true, false);
+        life_while_others_wait(true, true);
 }
 
 static void test_deaths(void)
@@ -42,7 +43,7 @@ static void test_deaths(void)
 const struct grader_test hidden_tests[] = {
         { "closed", "the queue is closed while somebody waits to put", 10, 20, test_closed },
         { "sleepers", "several sleep, and each gets a task", 10, 20, test_sleepers },
-        { "stopped", "a worker that is stopped lives", 10, 15, test_stopped },
+        { "stopped", "a worker that is stopped lives", 10, 30, test_stopped },
         { "deaths", "workers are killed at any time", 10, 20, test_deaths },
         { NULL, NULL, 0, 0, NULL },
 };

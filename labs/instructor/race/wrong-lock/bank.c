@@ -78,7 +78,7 @@ static int total_body(void *arg)
 
 int safe_deposit(xac_env *env, struct bank *bank, int to, long amount)
 {
-        int lock = open("lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        int lock = open("bank.xac", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         flock(lock, LOCK_EX);
         int err = xac_run(env, 0, deposit_body, &(struct work){ .bank = bank, .to = to, .amount = amount });
         close(lock);

@@ -33,10 +33,8 @@ _Static_assert(sizeof(struct bucket) == TABLE_PAGE_BYTES, "a bucket is a page");
 static size_t bucket_of(uint64_t key)
 {
         key = (key ^ key >> 32) * 0x9e3779b97f4a7c15U;
-        return (key ^ key >> 29) * 0xbf58476d1ce4e5b9U >> 56;
+        return ((key ^ key >> 29) * 0xbf58476d1ce4e5b9U >> 32) % TABLE_PAGES;
 }
-
-_Static_assert(TABLE_PAGES == 256, "bucket_of() gives 8 bits");
 
 static struct entry *find(struct bucket *bucket, uint64_t key)
 {

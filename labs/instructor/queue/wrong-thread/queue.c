@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Wrong: beside whoever waits for a task a thread looks five times in a second whether there are new commits. */
+
+#include "labs/queue/queue.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <time.h>
+
+enum {
+        LOOK_NS = 50000000,
+        THREAD_LOOK_NS = 200000000
+}; /* how soon a death is noticed: it changes nothing, and so wakes nobody */
+
+struct call {
+        xac_env *env;
+        struct queue *queue;
+        long number;
+};
+
+static int put_body(void *arg)
+{
+        const struct call *call = arg;
+        struct queue *queue = call->queue;
+        if (queue->is_closed)
+                return QUEUE_END;
+        if (queue->count == SLOTS)
+                return xac_wait(call->env, NULL);
+        queue->task[queue->count].number = call->number;
+        queue->task[queue->count].worker = 0;
+        queue->count++;
+        return 0;
+}
+
+int queue_put(xac_env *env, struct queue *queue, long number)
+{
+        return xac_run(env, 0, put_body, &(struct call){ env, queue, number });
+}
+
+/* An error of xac_alive() is not taken for death. */
+static bool is_free(xac_env *env, const struct task *task)
+{
+        return task->worker == 0 || xac_alive(env, task->worker) == 0;
+}
+
+static int take_body(void *arg)
+{
+        struct call *call = arg;
+        struct queue *queue = call->queue;
+        for (long i = 0; i < queue->count; i++) {
+                struct task *task = &queue->task[i];
+                if (!is_free(call->env, task))
+                        continue;
+                task->worker = xac_self(call->env);
+                call->number = task->number;
+                return 0;
+        }
+        if (queue->count > 0)
+                return xac_wait(call->env, &(struct timespec){ .tv_nsec = LOOK_NS });
+        return queue->is_closed ? QUEUE_END : xac_wait(call->env, NULL);
+}
+
+struct thread {
+        xac_env *env;
+        sem_t end;
+};
+
+static void *look(void *arg)
+{
+        struct thread *thread = arg;
+        struct timespec until;
+        xac_stats stats;
+        do {
+                xac_stat(thread->env, &stats);
+                clock_gettime(CLOCK_REALTIME, &until);
+                until.tv_sec += (until.tv_nsec + THREAD_LOOK_NS) / 1000000000;
+                until.tv_nsec = (until.tv_nsec + THREAD_LOOK_NS) % 1000000000;
+        } while (sem_timedwait(&thread->end, &until) != 0);
+        return NULL;
+}
+
+int queue_take(xac_env *env, struct queue *queue, long *number)
+{
+        struct call call = { env, queue, 0 };
+        struct thread thread = { .env = env };
+        pthread_t looks;
+        int err;
+        sem_init(&thread.end, 0, 0);
+        pthread_create(&looks, NULL, look, &thread);
+        do
+                err = xac_run(env, 0, take_body, &call);
+        while (err == -ETIMEDOUT); /* has one of the workers died? */
+        sem_post(&thread.end);
+        pthread_join(looks, NULL);
+        if (err == 0)
+                *number = call.number;
+        return err;
+}
+
+static int done_body(void *arg)
+{
+        const struct call *call = arg;
+        struct queue *queue = call->queue;
+        long i = 0;
+        while (i < queue->count && queue->task[i].number != call->number)
+                i++;
+        if (i == queue->count || queue->task[i].worker != xac_self(call->env))
+                return QUEUE_UNKNOWN;
+        for (queue->count--; i < queue->count; i++)
+                queue->task[i] = queue->task[i + 1];
+        return 0;
+}
+
+int queue_done(xac_env *env, struct queue *queue, long number)
+{
+        return xac_run(env, 0, done_body, &(struct call){ env, queue, number });
+}
+
+static int close_body(void *arg)
+{
+        const struct call *call = arg;
+        call->queue->is_closed = 1;
+        return 0;
+}
+
+int queue_close(xac_env *env, struct queue *queue)
+{
+        return xac_run(env, 0, close_body, &(struct call){ env, queue, 0 });
+}

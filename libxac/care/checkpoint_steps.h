@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LIBXAC_CARE_CHECKPOINT_STEPS_H
+#define LIBXAC_CARE_CHECKPOINT_STEPS_H
+
+/*
+ * The steps of a checkpoint (checkpoint.h), for checkpoint.c, which takes each of them once, and checkpoint_parts.c,
+ * which takes some of them again and again.
+ */
+
+#include "libxac/store/home.h"
+#include "libxac/version/dirty.h"
+#include "recovery/area.h"
+
+/* In memory of its own: this may run in the fault handler, on a small stack. */
+struct checkpoint {
+        const struct home_writer *writer;
+        struct shared *shared;
+        uint64_t sequence; /* C */
+        uint64_t position;
+        uint64_t redo;
+        struct dirty dirty; /* what is not home, in the order of pages */
+        struct manifest manifest;
+};
+
+struct area_id checkpoint_area_id(const struct checkpoint *checkpoint);
+/* Into the area that the manifest in memory does not name; then it does. `part`: NULL for the whole, or the last part.
+ */
+int checkpoint_write_area(struct checkpoint *checkpoint, const struct dirty *dirty, const struct area_part *part);
+/* Names that area as the checkpoint's, or as a part's. */
+int checkpoint_name_area(struct checkpoint *checkpoint, bool is_part);
+
+/* The pages that are not home are more than an area may have, `most`. -EOVERFLOW: nobody knows what may be a part
+ * (moves.h), and nothing has been done. */
+int checkpoint_parts_begin(struct checkpoint *checkpoint, uint32_t most);
+/* The manifest has a target: goes on, up to the last part. `dirty` is what is not home as of the target. */
+int checkpoint_parts_go_on(struct checkpoint *checkpoint);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LIBXAC_GROUND_ALLOWANCE_H
+#define LIBXAC_GROUND_ALLOWANCE_H
+
+/*
+ * How much shared memory this process may still touch (R44): what its control group leaves, less a reserve for the
+ * program itself, the page cache and others in the group. A look at the group costs system calls, so each look grants
+ * some of what is left.
+ */
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/memory_group.h"
+
+struct allowance {
+        struct memory_group group;
+        _Atomic uint64_t granted; /* [threads of this process] bytes that may be touched without another look */
+};
+
+void allowance_begin(struct allowance *allowance);
+/* Bytes that may be touched now; UINT64_MAX: nothing limits it. */
+uint64_t allowance_now(const struct allowance *allowance);
+/* False: they had better not be touched. Async-signal-safe. */
+bool allowance_take(struct allowance *allowance, uint64_t bytes);
+
+#endif
