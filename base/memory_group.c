@@ -9,34 +9,37 @@
 
 #include "base/sys.h"
 
-enum { TEXT_BYTES = 4096 };
+/* A thread that waits for memory may have little stack: neither long texts nor many paths lie on it. */
+enum { TEXT_BYTES = 1024, NAME_BYTES = 64 };
+
+/* The path of a file in a directory. */
+struct place {
+        char path[MEMORY_GROUP_PATH + NAME_BYTES];
+        size_t directory; /* the length of that */
+};
 
 /* ---- Text of the kernel ---- */
 
-/* As much as there is room for; empty if it cannot be read. */
-static void read_text(const char *directory, const char *name, uint64_t offset, char text[TEXT_BYTES])
+/* The first bytes from the offset, and zeros behind them; empty if it cannot be read. */
+static void read_text(struct place *place, const char *name, uint64_t offset, char *text, size_t bytes)
 {
-        char path[MEMORY_GROUP_PATH + 64];
-        const size_t length = strlen(directory);
         int fd;
-        memset(text, 0, TEXT_BYTES);
-        if (length + strlen(name) + 1 >= sizeof(path))
+        memset(text, 0, bytes);
+        place->path[place->directory] = '/';
+        strcpy(place->path + place->directory + 1, name);
+        if (sys_open(AT_FDCWD, place->path, O_RDONLY, 0, &fd))
                 return;
-        memcpy(path, directory, length);
-        path[length] = '/';
-        strcpy(path + length + 1, name);
-        if (sys_open(AT_FDCWD, path, O_RDONLY, 0, &fd))
-                return;
-        (void)sys_read_all(fd, text, TEXT_BYTES - 1, offset); /* -ENODATA: it is shorter */
+        (void)sys_read_all(fd, text, bytes - 1, offset); /* -ENODATA: it is shorter */
         sys_close(fd);
 }
 
-/* Calls visit for each line of at most TEXT_BYTES; longer ones are passed over in pieces. */
-static void read_lines(const char *directory, const char *name, void (*visit)(void *arg, char *line), void *arg)
+/* Calls visit for each line of less than TEXT_BYTES; longer ones are passed over in pieces. */
+static void read_lines(struct place *place, const char *name, void (*visit)(void *arg, char *line), void *arg)
 {
         char text[TEXT_BYTES];
         uint64_t offset = 0;
-        for (read_text(directory, name, 0, text); text[0]; read_text(directory, name, offset, text)) {
+        for (read_text(place, name, 0, text, sizeof(text)); text[0];
+             read_text(place, name, offset, text, sizeof(text))) {
                 char *line = text, *end;
                 for (; (end = strchr(line, '\n')); line = end + 1) {
                         *end = '\0';
@@ -61,21 +64,11 @@ static uint64_t number(const char *text)
         return value;
 }
 
-static uint64_t read_number(const char *directory, const char *name)
+static uint64_t read_number(struct place *place, const char *name)
 {
-        char text[TEXT_BYTES];
-        read_text(directory, name, 0, text);
+        char text[32];
+        read_text(place, name, 0, text, sizeof(text));
         return number(text);
-}
-
-/* The number behind `name` at the beginning of a line; 0: there is no such line. */
-static uint64_t number_of(const char *text, const char *name)
-{
-        const size_t length = strlen(name);
-        for (const char *line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
-                if (strncmp(line, name, length) == 0 && line[length] == ' ')
-                        return number(line + length + 1);
-        return 0;
 }
 
 /* ---- Where the group is ---- */
@@ -149,13 +142,16 @@ static const char *below(const char *top, const char *group)
 
 void memory_group_find(const char *root, struct memory_group *group)
 {
+        static const char process[] = "/proc/self";
         struct search search = { .in_old = "" };
-        char directory[MEMORY_GROUP_PATH];
+        struct place place = { .directory = strlen(root) + sizeof(process) - 1 };
         *group = (struct memory_group){ .path = "" };
-        if (snprintf(directory, sizeof(directory), "%s/proc/self", root) >= (int)sizeof(directory))
+        if (place.directory >= MEMORY_GROUP_PATH)
                 return;
-        read_lines(directory, "cgroup", take_group, &search);
-        read_lines(directory, "mountinfo", take_mount, &search);
+        strcpy(place.path, root);
+        strcat(place.path, process);
+        read_lines(&place, "cgroup", take_group, &search);
+        read_lines(&place, "mountinfo", take_mount, &search);
         group->is_unified = !search.old[0] || !search.in_old[0];
         const char *mount = group->is_unified ? search.unified : search.old;
         const char *rest =
@@ -175,44 +171,61 @@ static uint64_t less(uint64_t from, uint64_t what)
         return from > what ? from - what : 0;
 }
 
-/* What the kernel gives up before it ends anybody: the page cache of files, but for what is to be written first. */
-static uint64_t read_cache(const char *directory, bool is_unified)
+/* Page cache of files, and what of it is to be written first. Bytes. */
+struct cache {
+        uint64_t all, dirty;
+        bool is_unified;
+};
+
+/* total_inactive_file 4096 */
+static void take_count(void *arg, char *line)
 {
-        char text[TEXT_BYTES];
-        read_text(directory, "memory.stat", 0, text);
-        if (is_unified)
-                return less(number_of(text, "active_file") + number_of(text, "inactive_file"),
-                            number_of(text, "file_dirty") + number_of(text, "file_writeback"));
-        return less(number_of(text, "total_active_file") + number_of(text, "total_inactive_file"),
-                    number_of(text, "total_dirty") + number_of(text, "total_writeback"));
+        static const char total[] = "total_";
+        struct cache *cache = arg;
+        char *value = strchr(line, ' ');
+        if (!value || (!cache->is_unified && strncmp(line, total, sizeof(total) - 1) != 0))
+                return;
+        *value++ = '\0';
+        const char *name = cache->is_unified ? line : line + sizeof(total) - 1;
+        if (has_word("active_file,inactive_file", name))
+                cache->all += number(value);
+        else if (has_word(cache->is_unified ? "file_dirty,file_writeback" : "dirty,writeback", name))
+                cache->dirty += number(value);
 }
 
-static void look_at(const char *directory, bool is_unified, struct memory_room *room)
+/* What the kernel gives up before it ends anybody. */
+static uint64_t read_cache(struct place *place, bool is_unified)
 {
-        uint64_t limit = read_number(directory, is_unified ? "memory.max" : "memory.limit_in_bytes");
+        struct cache cache = { .is_unified = is_unified };
+        read_lines(place, "memory.stat", take_count, &cache);
+        return less(cache.all, cache.dirty);
+}
+
+static void look_at(struct place *place, bool is_unified, struct memory_room *room)
+{
+        uint64_t limit = read_number(place, is_unified ? "memory.max" : "memory.limit_in_bytes");
         if (is_unified) {
-                const uint64_t high = read_number(directory, "memory.high");
+                const uint64_t high = read_number(place, "memory.high");
                 limit = high < limit ? high : limit;
         }
         if (limit >= INT64_MAX / 2) /* version 1 says so, rounded to pages, where there is none */
                 return;
-        const uint64_t used = read_number(directory, is_unified ? "memory.current" : "memory.usage_in_bytes");
+        const uint64_t used = read_number(place, is_unified ? "memory.current" : "memory.usage_in_bytes");
         if (used == UINT64_MAX)
                 return;
-        const uint64_t left = less(limit, less(used, read_cache(directory, is_unified)));
+        const uint64_t left = less(limit, less(used, read_cache(place, is_unified)));
         if (left < room->left)
                 *room = (struct memory_room){ left, limit };
 }
 
 void memory_group_look(const struct memory_group *group, struct memory_room *room)
 {
-        struct memory_group at = *group;
-        size_t length = strlen(at.path);
+        struct place place = { .directory = strlen(group->path) };
+        strcpy(place.path, group->path);
         *room = (struct memory_room){ UINT64_MAX, UINT64_MAX };
-        while (length && length >= at.top) {
-                look_at(at.path, at.is_unified, room);
-                while (length && at.path[--length] != '/')
+        while (place.directory && place.directory >= group->top) {
+                look_at(&place, group->is_unified, room);
+                while (place.directory && place.path[--place.directory] != '/')
                         continue;
-                at.path[length] = '\0';
         }
 }
