@@ -6,7 +6,7 @@ static const struct store *const stores[] = {
         &store_cobtree_view, &store_cobtree_serial, &store_ehash,         &store_ehash_view,
         &store_ehash_serial, &store_dense,          &store_dense_visit,
 #ifdef HAVE_LMDB
-        &store_lmdb,
+        &store_lmdb,         &store_lmdb_write,
 #endif
 #ifdef HAVE_BDB
         &store_bdb,          &store_bdb_256k,       &store_bdb_64m,       &store_bdb_hash,

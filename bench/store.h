@@ -34,6 +34,7 @@ struct store_task {
         size_t key_bytes, value_bytes; /* of every record */
         uint64_t records;              /* as many as there ever will be, at most */
         size_t page_bytes;             /* 0: what suits the system best */
+        uint64_t memory_bytes;         /* that all its processes may have, page cache included; 0: the machine's */
         bool is_ascending;             /* keys are put in ascending order, by one worker */
         bool is_threaded;              /* its process has several seats */
         int worker;                    /* from 0; the first one looks after what has to be done for all */
@@ -102,8 +103,8 @@ extern const struct store store_bptree, store_bptree_view, store_bptree_serial;
 extern const struct store store_cobtree, store_cobtree_view, store_cobtree_serial;
 extern const struct store store_ehash, store_ehash_view, store_ehash_serial;
 extern const struct store store_dense, store_dense_visit;
-extern const struct store store_lmdb, store_bdb, store_bdb_256k, store_bdb_64m, store_bdb_hash, store_rocksdb,
-        store_sqlite;
+extern const struct store store_lmdb, store_lmdb_write, store_bdb, store_bdb_256k, store_bdb_64m, store_bdb_hash,
+        store_rocksdb, store_sqlite;
 
 /* By its name; NULL: there is none, or it was not compiled in. */
 const struct store *store_find(const char *name);

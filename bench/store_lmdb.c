@@ -6,6 +6,7 @@
  *      memory, nosync   MDB_NOSYNC | MDB_WRITEMAP | MDB_MAPASYNC: a commit neither syncs nor calls pwrite. (There is
  *                       no log; a crash of the machine may destroy the file, so this promises less than XAC_NOSYNC
  *                       does.)
+ *                       lmdb-write is the same without MDB_WRITEMAP: dirty pages are its own, and written by pwrite
  *      durable          no flag but MDB_NOMEMINIT: its default, fully synchronous mode. MDB_WRITEMAP promises the
  *                       same, and was 3 to 5 % slower
  *
@@ -14,6 +15,7 @@
  *  - a worker has one read transaction, which is reset and renewed, not begun anew, for each lookup. It belongs to the
  *    worker, not to its thread (MDB_NOTLS), as LMDB 0.9 crashes when a thread ends while another closes;
  *  - a scan is a cursor, renewed as well, that is moved by MDB_NEXT; records are looked at where they lie;
+ *  - where memory is limited, MDB_NORDAHEAD: a fault reads its page and none around it;
  *  - the map is so large that it never has to grow; its page size is the machine's, there is no other.
  *
  * Writers take turns under LMDB's own lock, so that no transaction is ever lost. The threads of
@@ -62,12 +64,15 @@ static size_t map_bytes(const struct store_task *task)
         return bytes / MAP_SPARE * MAP_SPARE;
 }
 
-static unsigned env_flags(enum store_promise promise)
+static unsigned env_flags(const struct store_task *task, bool has_write_map)
 {
-        return MDB_NOTLS | (promise == STORE_DURABLE ? MDB_NOMEMINIT : MDB_NOSYNC | MDB_WRITEMAP | MDB_MAPASYNC);
+        const unsigned flags = MDB_NOTLS | (task->memory_bytes ? MDB_NORDAHEAD : 0);
+        if (task->promise == STORE_DURABLE)
+                return flags | MDB_NOMEMINIT;
+        return flags | MDB_NOSYNC | (has_write_map ? MDB_WRITEMAP | MDB_MAPASYNC : MDB_NOMEMINIT);
 }
 
-static void open_process(const struct store_task *task)
+static void open_process(const struct store_task *task, bool has_write_map)
 {
         MDB_txn *txn;
         unsigned dbi_flags = task->key_bytes == sizeof(uint64_t) ? MDB_INTEGERKEY : 0;
@@ -75,19 +80,19 @@ static void open_process(const struct store_task *task)
         check(mdb_env_create(&process.env), "mdb_env_create");
         check(mdb_env_set_mapsize(process.env, map_bytes(task)), "mdb_env_set_mapsize");
         check(mdb_env_set_maxreaders(process.env, READERS_MAX), "mdb_env_set_maxreaders");
-        check(mdb_env_open(process.env, task->directory, env_flags(task->promise), 0600), "mdb_env_open");
+        check(mdb_env_open(process.env, task->directory, env_flags(task, has_write_map), 0600), "mdb_env_open");
         check(mdb_txn_begin(process.env, NULL, 0, &txn), "mdb_txn_begin");
         check(mdb_dbi_open(txn, NULL, dbi_flags | MDB_CREATE, &process.dbi), "mdb_dbi_open");
         check(mdb_txn_commit(txn), "mdb_txn_commit");
 }
 
-static void *open_seat(const struct store_task *task)
+static void *open_seat(const struct store_task *task, bool has_write_map)
 {
         struct seat *seat = store_new_seat(sizeof(*seat));
 
         pthread_mutex_lock(&process.lock);
         if (!process.seats++)
-                open_process(task);
+                open_process(task, has_write_map);
         pthread_mutex_unlock(&process.lock);
         seat->key_bytes = task->key_bytes;
         seat->value_bytes = task->value_bytes;
@@ -95,6 +100,16 @@ static void *open_seat(const struct store_task *task)
         check(mdb_txn_begin(process.env, NULL, MDB_RDONLY, &seat->reader), "mdb_txn_begin");
         mdb_txn_reset(seat->reader);
         return seat;
+}
+
+static void *open_mapped(const struct store_task *task)
+{
+        return open_seat(task, true);
+}
+
+static void *open_to_write(const struct store_task *task)
+{
+        return open_seat(task, false);
 }
 
 static void close_seat(void *arg)
@@ -268,16 +283,11 @@ static void load(void *arg, const struct store_source *source)
         end_write(seat, txn);
 }
 
-const struct store store_lmdb = {
-        .name = "lmdb",
-        .data_file = "data.mdb",
-        .open = open_seat,
-        .close = close_seat,
-        .put = put,
-        .get = get,
-        .remove = remove_key,
-        .scan = scan,
-        .load = load,
-        .run = run,
-        .lost = store_loses_none,
-};
+#define STORE_OF_LMDB(its_name, its_open)                                                                          \
+        {                                                                                                          \
+                .name = (its_name), .data_file = "data.mdb", .open = (its_open), .close = close_seat, .put = put,  \
+                .get = get, .remove = remove_key, .scan = scan, .load = load, .run = run, .lost = store_loses_none \
+        }
+
+const struct store store_lmdb = STORE_OF_LMDB("lmdb", open_mapped);
+const struct store store_lmdb_write = STORE_OF_LMDB("lmdb-write", open_to_write);

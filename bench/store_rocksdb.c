@@ -11,6 +11,7 @@
  *    background threads flush and compact;
  *  - tables are found by a Bloom filter of 10 bits a key and a hash index in each block, and lie in a cache that holds
  *    all records;
+ *  - where memory is limited, the memtables may have an eighth of it, the cache a quarter: the rest is page cache;
  *  - up to four log files are kept to be used again;
  *  - values are looked at where they lie (rocksdb_get_pinned, iterators); a scan is one iterator, which is a snapshot;
  *  - loading writes a sorted table and adds it as a whole.
@@ -66,7 +67,9 @@ static rocksdb_block_based_table_options_t *table_options(const struct store_tas
 {
         rocksdb_block_based_table_options_t *table = rocksdb_block_based_options_create();
         size_t record_bytes = task->key_bytes + task->value_bytes + RECORD_SPARE;
-        rocksdb_cache_t *cache = rocksdb_cache_create_lru(CACHE_SPARE + 2 * task->records * record_bytes);
+        size_t cache_bytes =
+                task->memory_bytes ? task->memory_bytes / 4 : CACHE_SPARE + 2 * task->records * record_bytes;
+        rocksdb_cache_t *cache = rocksdb_cache_create_lru(cache_bytes);
 
         rocksdb_block_based_options_set_block_cache(table, cache);
         rocksdb_cache_destroy(cache);
@@ -78,6 +81,13 @@ static rocksdb_block_based_table_options_t *table_options(const struct store_tas
         return table;
 }
 
+/* Two of them, while one is written. */
+static size_t memtable_bytes(const struct store_task *task)
+{
+        const size_t share = task->memory_bytes / 8 / 2;
+        return task->memory_bytes && share < MEMTABLE_BYTES ? share : MEMTABLE_BYTES;
+}
+
 static void open_process(const struct store_task *task)
 {
         rocksdb_options_t *options = rocksdb_options_create();
@@ -86,7 +96,7 @@ static void open_process(const struct store_task *task)
 
         rocksdb_options_set_create_if_missing(options, 1);
         rocksdb_options_set_compression(options, rocksdb_no_compression);
-        rocksdb_options_set_write_buffer_size(options, MEMTABLE_BYTES);
+        rocksdb_options_set_write_buffer_size(options, memtable_bytes(task));
         rocksdb_options_increase_parallelism(options, 2);
         rocksdb_options_set_recycle_log_file_num(options, LOGS_KEPT);
         rocksdb_options_set_block_based_table_factory(options, table);

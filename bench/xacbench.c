@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "bench/support/csv.h"
+#include "bench/support/little_memory.h"
 #include "bench/support/options.h"
 #include "bench/xacbench_report.h"
 
@@ -33,7 +34,9 @@ static const char PURPOSE[] = "The race of search structures. The first argument
 
 static struct bench {
         struct plan plan; /* what all runs have in common */
-        uint64_t keys, durable_keys, preload, key_bytes, value_bytes, page_bytes, batch, repetitions, timed_repetitions;
+        uint64_t keys, durable_keys, preload, key_bytes, value_bytes, page_bytes, batch, repetitions, timed_repetitions,
+                memory_mib;
+        struct little_memory memory;
         struct option_numbers processes, threads, reads;
         int systems;
         const struct store *stores[REPORT_SYSTEMS_MAX];
@@ -100,6 +103,24 @@ static void check_numbers(void)
                 options_refuse("too many crowds", "--processes, --threads");
 }
 
+static void remove_group(void)
+{
+        little_memory_remove(&bench.memory);
+}
+
+/* The group goes when the program ends; its children end by _exit(). */
+static void limit_memory(void)
+{
+        if (!bench.memory_mib)
+                return;
+        bench.plan.memory_bytes = bench.memory_mib << 20;
+        if (!little_memory_make(&bench.memory, bench.plan.memory_bytes))
+                options_refuse("no control group of memory can be made here", "--memory-mib");
+        bench.plan.memory = &bench.memory;
+        if (atexit(remove_group) != 0)
+                remove_group();
+}
+
 static const char *default_systems(void)
 {
         static const char *const others[] = { "lmdb", "bdb", "rocksdb", "sqlite" };
@@ -131,6 +152,9 @@ static void parse(int argc, char **argv)
                 OPTION_TEXT("reads", reads, "percentages of lookups in mixed"),
                 OPTION_NUMBER("batch", bench.batch, "inserts in a transaction of batch-insert"),
                 OPTION_NUMBER("page-size", bench.page_bytes, "of the trees and bdb; 0: what suits each"),
+                OPTION_NUMBER("memory-mib", bench.memory_mib,
+                              "memory of a system's processes, page cache included; 0: all"),
+                OPTION_FLAG("cold", bench.plan.is_cold, "what is there before is on disk only, not in memory"),
                 OPTION_NUMBER("reps", bench.repetitions, "how often each run is repeated"),
                 OPTION_NUMBER("latency-reps", bench.timed_repetitions, "further repetitions with latencies"),
                 OPTION_TEXT("directory", directory, "where the stores lie, instead of $TMPDIR"),
@@ -157,6 +181,7 @@ static void parse(int argc, char **argv)
         bench.plan.batch = (unsigned)bench.batch;
         bench.plan.page_bytes = bench.page_bytes;
         check_numbers();
+        limit_memory();
         if (directory && setenv("TMPDIR", directory, 1) != 0)
                 scratch_fail(-errno, directory);
         csv_open(&bench.csv, csv_path, "xacbench");
@@ -235,6 +260,7 @@ static void race(struct plan plan)
 
         report = (struct report){ .experiment = plan.experiment,
                                   .systems = bench.systems,
+                                  .has_little_memory = plan.memory != NULL,
                                   .repetitions = bench.repetitions + (has_timed ? bench.timed_repetitions : 0),
                                   .crowds = bench.processes.count * bench.threads.count };
         memcpy(report.stores, bench.stores, sizeof(bench.stores));

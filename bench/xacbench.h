@@ -60,10 +60,16 @@ struct plan {
         size_t page_bytes;     /* 0: as the store has it */
         bool is_static;        /* what is there before was loaded in order, not put */
         bool is_cold;          /* nothing is read before the time begins, and the data file is on disk only */
-        const struct little_memory *memory; /* NULL, or a group that those who work enter */
+        const struct little_memory *memory; /* NULL, or a group that its processes enter; is_cold: those that work */
+        uint64_t memory_bytes;              /* what the group may have */
         bool is_timed;                      /* each operation is */
         uint32_t *trace_ns;  /* NULL, or in shared memory a place for each operation's time, the workers' in turn */
         const char *profile; /* NULL, or what the profiles of worker 0 begin with */
+};
+
+/* Of disks, for all workers while they worked. */
+struct disk_bytes {
+        uint64_t read, written;
 };
 
 /* What it came to. */
@@ -73,7 +79,7 @@ struct outcome {
         uint64_t lost;            /* transactions that had to be run again */
         uint64_t records;         /* in the end */
         uint64_t wrong;           /* runs before it that left something wrong, and do not count */
-        uint64_t read_bytes;      /* that the kernel read from disks while it ran; is_cold alone */
+        struct disk_bytes disk;   /* is_cold, or with memory that is limited */
         uint64_t data_bytes;      /* allocated to the data file after it was closed; 0: it has none */
         struct histogram latency; /* of operations; empty unless they were timed */
 };

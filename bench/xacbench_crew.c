@@ -31,7 +31,8 @@
 enum { LOOK_EVERY_NS = 50000, STUCK_SECONDS = 3600, CACHE_LINE = 64, WRONG_MAX = 10 };
 
 struct tally {
-        _Alignas(CACHE_LINE) uint64_t begin_ns, end_ns, operations, read_bytes;
+        _Alignas(CACHE_LINE) uint64_t begin_ns, end_ns, operations;
+        struct disk_bytes disk; /* of its process, at the first worker of that */
         struct histogram latency;
 };
 
@@ -74,6 +75,7 @@ static void open_seat(struct member *member, enum store_promise promise, bool is
                 .value_bytes = plan->shape.value_bytes,
                 .records = plan->preload + plan->keys,
                 .page_bytes = plan->page_bytes,
+                .memory_bytes = plan->memory ? plan->memory_bytes : 0,
                 .is_ascending = is_ascending && plan->distribution == ORDER_ASCENDING,
                 .is_threaded = plan->threads > 1,
                 .worker = member->worker.number,
@@ -105,7 +107,8 @@ static void get_ready_cold(struct member *member)
         place_expect_random(member->place, worker->plan->store);
 }
 
-/* Everything that was there before is read once, so that it is in memory, and mapped; unless it is to be cold. */
+/* Everything that was there before is read once, so that it is in memory, and mapped; unless it is to be cold, or
+ * memory is too little for it. */
 static void get_ready(struct member *member)
 {
         struct worker *worker = &member->worker;
@@ -115,7 +118,7 @@ static void get_ready(struct member *member)
         order_make(&worker->order, &spec, &worker->plan->shape);
         if (worker->plan->is_cold)
                 get_ready_cold(member);
-        else if (worker->plan->preload)
+        else if (worker->plan->preload && !worker->plan->memory)
                 worker->store->scan(worker->seat, NULL, UINT64_MAX, &digest);
         worker->latency = &member->board->tally[worker->number].latency;
 }
@@ -139,26 +142,34 @@ static void profile(const struct worker *worker, bool is_begin)
                 stop();
 }
 
-/* What the kernel has read from disks for this process. */
-static uint64_t bytes_read(void)
+/* What the kernel has read from disks for this process, and what it is to write there. */
+static struct disk_bytes disk_bytes(void)
 {
         FILE *lines = fopen("/proc/self/io", "re");
+        struct disk_bytes bytes = { 0, 0 };
         char line[128];
-        uint64_t bytes = 0;
 
-        while (lines && fgets(line, sizeof(line), lines))
-                if (sscanf(line, "read_bytes: %" SCNu64, &bytes) == 1)
-                        break;
+        while (lines && fgets(line, sizeof(line), lines)) {
+                (void)sscanf(line, "read_bytes: %" SCNu64, &bytes.read);
+                (void)sscanf(line, "write_bytes: %" SCNu64, &bytes.written);
+        }
         if (lines)
                 fclose(lines);
         return bytes;
+}
+
+/* The kernel counts by process: its first worker looks. */
+static bool counts_disk_bytes(const struct worker *worker)
+{
+        return (worker->plan->is_cold || worker->plan->memory) && worker->number % worker->plan->threads == 0;
 }
 
 static void work_measured(struct member *member)
 {
         struct worker *worker = &member->worker;
         struct tally *tally = &member->board->tally[worker->number];
-        const uint64_t read_before = worker->plan->is_cold ? bytes_read() : 0;
+        const bool is_counting = counts_disk_bytes(worker);
+        const struct disk_bytes before = is_counting ? disk_bytes() : (struct disk_bytes){ 0, 0 };
 
         profile(worker, true);
         worker->before_ns = tally->begin_ns = measure_now_ns();
@@ -166,7 +177,10 @@ static void work_measured(struct member *member)
         tally->end_ns = measure_now_ns();
         profile(worker, false);
         tally->operations = worker->operations;
-        tally->read_bytes = worker->plan->is_cold ? bytes_read() - read_before : 0;
+        if (!is_counting)
+                return;
+        const struct disk_bytes after = disk_bytes();
+        tally->disk = (struct disk_bytes){ after.read - before.read, after.written - before.written };
 }
 
 /* The seat is open. The first worker sees how many transactions were lost: before anybody works, and after all have. */
@@ -204,8 +218,6 @@ static void run_threads(struct member *members)
         const int threads = members[0].worker.plan->threads;
         pthread_t thread[WORKERS_MAX] = { 0 };
 
-        if (members[0].worker.plan->memory)
-                must(little_memory_enter(members[0].worker.plan->memory), "to enter a control group");
         for (int t = 1; t < threads; t++)
                 must(-pthread_create(&thread[t], NULL, run_thread, &members[t]), "pthread_create");
         run_thread(&members[0]);
@@ -246,6 +258,8 @@ static void run_private(struct member *members)
 
 static pid_t start_process(struct member *members, void (*work)(struct member *members))
 {
+        const struct plan *plan = members[0].worker.plan;
+
         fflush(NULL);
         pid_t pid = fork();
         if (pid < 0)
@@ -254,6 +268,8 @@ static pid_t start_process(struct member *members, void (*work)(struct member *m
                 return pid;
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         alarm(STUCK_SECONDS); /* nobody waits for ever */
+        if (plan->memory && (!plan->is_cold || work == run_threads))
+                must(little_memory_enter(plan->memory), "to enter a control group");
         work(members);
         _exit(EXIT_SUCCESS);
 }
@@ -345,7 +361,8 @@ static void add_up(const struct board *board, int workers, struct outcome *outco
                 begin_ns = tally->begin_ns < begin_ns ? tally->begin_ns : begin_ns;
                 end_ns = tally->end_ns > end_ns ? tally->end_ns : end_ns;
                 outcome->operations += tally->operations;
-                outcome->read_bytes += tally->read_bytes;
+                outcome->disk.read += tally->disk.read;
+                outcome->disk.written += tally->disk.written;
                 histogram_merge(&outcome->latency, &tally->latency);
         }
         outcome->seconds = (double)(end_ns - begin_ns) / 1e9;

@@ -15,6 +15,8 @@ static const struct metric {
         [REPORT_P99999] = { "p99999_us", "us" },
         [REPORT_BYTES] = { "bytes_per_record", "bytes" },
         [REPORT_ABORTS] = { "aborts_per_op", "aborts" },
+        [REPORT_READ] = { "disk_bytes_read_per_op", "bytes" },
+        [REPORT_WRITTEN] = { "disk_bytes_written_per_op", "bytes" },
 };
 
 static const double fractions[] = {
@@ -44,7 +46,11 @@ void report_param(const struct plan *plan, char param[REPORT_PARAM])
         if (plan->experiment->is_batched)
                 len += snprintf(param + len, REPORT_PARAM - (size_t)len, ";batch=%u", plan->batch);
         if (plan->page_bytes)
-                snprintf(param + len, REPORT_PARAM - (size_t)len, ";page=%zu", plan->page_bytes);
+                len += snprintf(param + len, REPORT_PARAM - (size_t)len, ";page=%zu", plan->page_bytes);
+        if (plan->memory)
+                len += snprintf(param + len, REPORT_PARAM - (size_t)len, ";memory=%" PRIu64, plan->memory_bytes);
+        if (plan->is_cold)
+                snprintf(param + len, REPORT_PARAM - (size_t)len, ";cold");
 }
 
 static void add_latencies(struct report_cell *cell, const struct histogram *latency)
@@ -68,6 +74,10 @@ void report_add(struct report_cell *cell, const struct plan *plan, const struct 
         samples_add(&cell->samples[REPORT_OPS], operations / outcome->seconds);
         samples_add(&cell->samples[REPORT_US], outcome->seconds * 1e6 / operations);
         samples_add(&cell->samples[REPORT_ABORTS], (double)outcome->lost / operations);
+        if (plan->memory) {
+                samples_add(&cell->samples[REPORT_READ], (double)outcome->disk.read / operations);
+                samples_add(&cell->samples[REPORT_WRITTEN], (double)outcome->disk.written / operations);
+        }
         if (outcome->data_bytes && outcome->records)
                 samples_add(&cell->samples[REPORT_BYTES], (double)outcome->data_bytes / (double)outcome->records);
 }
@@ -103,6 +113,8 @@ static void print_header(const struct report *report)
         if (report->experiment->has_latencies)
                 printf(" %8s %8s %8s %9s", "p50 us", "p99", "p99.9", "p99.999");
         printf(" %9s %9s", "bytes/rec", "aborts/op");
+        if (report->has_little_memory)
+                printf(" %10s %10s", "disk read", "written/op");
         for (int m = 0; m < MEASURES; m++)
                 if (find_system(report, measures[m]) >= 0)
                         printf("  x %-6s", measures[m]);
@@ -131,6 +143,8 @@ static void print_row(const struct report *report, int crowd, int system)
                         print_number(&cell->samples[metric], metric == REPORT_P99999 ? 9 : 8, 2);
         print_number(&cell->samples[REPORT_BYTES], 9, 1);
         print_number(&cell->samples[REPORT_ABORTS], 9, 4);
+        for (int metric = REPORT_READ; report->has_little_memory && metric <= REPORT_WRITTEN; metric++)
+                print_number(&cell->samples[metric], 10, 0);
         for (int m = 0; m < MEASURES; m++) {
                 const int base = find_system(report, measures[m]);
                 const double times = base >= 0 ? ratio(cell, &report->cells[crowd][base]) : 0;

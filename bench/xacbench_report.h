@@ -20,6 +20,8 @@ enum {
         REPORT_P99999,
         REPORT_BYTES,
         REPORT_ABORTS,
+        REPORT_READ, /* these two where memory is limited */
+        REPORT_WRITTEN,
         REPORT_METRICS
 };
 
@@ -36,6 +38,7 @@ struct report_cell {
 struct report {
         const struct experiment *experiment;
         char param[REPORT_PARAM];
+        bool has_little_memory;
         int systems, crowds;
         uint64_t repetitions; /* in all, those with latencies included */
         const struct store *stores[REPORT_SYSTEMS_MAX];

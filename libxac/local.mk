@@ -70,6 +70,8 @@ libxac_core_la_SOURCES += \
         %D%/store/ranges.h \
         %D%/store/reclaim.c \
         %D%/store/reclaim.h \
+        %D%/store/read_ahead.c \
+        %D%/store/read_ahead.h \
         %D%/store/regions.c \
         %D%/store/regions.h \
         %D%/store/takeover.c \

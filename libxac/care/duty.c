@@ -158,6 +158,7 @@ static void *run(void *arg)
                 tend_if_due(&env->shared);
                 snapshot_map_tidy_shelf(env);
                 archiving_call(env);
+                read_ahead_judge(&env->files);
                 if (pool_may_rise(&env->shared))
                         pool_let_rise(&env->shared);
                 if (!atomic_load(&env->duty_stops) && is_anything_due(&env->shared) && work(env))

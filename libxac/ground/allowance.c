@@ -43,6 +43,14 @@ uint64_t allowance_now(const struct allowance *allowance)
         return room.left > reserve ? room.left - reserve : 0;
 }
 
+uint64_t allowance_limit(const struct allowance *allowance)
+{
+        const uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+        struct memory_room room;
+        memory_group_look(&allowance->group, &room);
+        return room.limit < machine ? room.limit : machine;
+}
+
 bool allowance_take(struct allowance *allowance, uint64_t bytes)
 {
         uint64_t granted = atomic_load(&allowance->granted);

@@ -22,6 +22,8 @@ struct allowance {
 void allowance_begin(struct allowance *allowance);
 /* Bytes that may be touched now; UINT64_MAX: nothing limits it. */
 uint64_t allowance_now(const struct allowance *allowance);
+/* All that the group allows, or the machine has. Bytes. */
+uint64_t allowance_limit(const struct allowance *allowance);
 /* False: they had better not be touched. Async-signal-safe. */
 bool allowance_take(struct allowance *allowance, uint64_t bytes);
 

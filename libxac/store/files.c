@@ -267,10 +267,12 @@ static int map_home(struct files *files, uint32_t file_no, int fd, uint64_t byte
                 file_sums_detach(&file->sums);
                 return -ENOMEM;
         }
+        read_ahead_mapped(files, home, reserve);
         publish_length(files, file_no, fd, byte_len);
         file->fd = fd;
         file->reserve_bytes = reserve;
         atomic_store_explicit(&file->home, home, memory_order_release);
+        read_ahead_judge(files);
         return 0;
 }
 
@@ -516,9 +518,12 @@ void files_heal(struct files *files)
         for (uint32_t i = 0; i < FILES_MAX; i++) {
                 struct data_file *file = &files->file[i];
                 void *same;
-                if (file->home && sys_mmap(file->home, file->reserve_bytes, PROT_READ,
-                                           MAP_SHARED | MAP_NORESERVE | MAP_FIXED, file->fd, 0, &same))
+                if (!file->home)
+                        continue;
+                if (sys_mmap(file->home, file->reserve_bytes, PROT_READ, MAP_SHARED | MAP_NORESERVE | MAP_FIXED,
+                             file->fd, 0, &same))
                         patch_again(files);
+                read_ahead_mapped(files, file->home, file->reserve_bytes);
         }
 }
 

@@ -18,6 +18,7 @@
 
 #include "libxac/ground/shared.h"
 #include "libxac/store/file_sums.h"
+#include "libxac/store/read_ahead.h"
 
 struct chunks;
 struct at_rest;
@@ -42,7 +43,8 @@ struct files {
         _Atomic int patch_reason; /* of the latest */
         _Atomic bool wants_look;  /* each transaction looks when it begins: one of the others here is set */
         bool is_read_only;        /* opened with XAC_RDONLY: no file is made, none grows, no transaction writes */
-        struct at_rest *at_rest;  /* nothing is written at all (at_rest.h); NULL: it is in use */
+        struct read_ahead read_ahead;
+        struct at_rest *at_rest; /* nothing is written at all (at_rest.h); NULL: it is in use */
         struct data_file file[FILES_MAX];
 };
 
@@ -100,13 +102,26 @@ static inline uint64_t files_byte_len(const struct files *files, uint32_t file_n
  * a checksum. UINT64_MAX: nobody has. */
 int files_find_cut(struct files *files, uint32_t file_no, uint64_t pages, uint64_t *page_no);
 
-/* The content of a version: a slot's, or home's. The file is open here. */
+/* The file is open here. */
+static inline char *files_home_bytes(const struct files *files, uint64_t page)
+{
+        char *home = atomic_load_explicit(&files->file[page_id_file(page)].home, memory_order_relaxed);
+        return home + (page_id_no(page) << files->shared->page_shift);
+}
+
+static inline bool files_read_singly(const struct files *files)
+{
+        return __builtin_expect(atomic_load_explicit(&files->read_ahead.is_single, memory_order_relaxed), 0);
+}
+
+/* The content of a version: a slot's, or home's, which is about to be touched. The file is open here. */
 static inline char *files_version_bytes(const struct files *files, uint64_t page, uint32_t slot)
 {
         if (slot != SLOT_HOME)
                 return shared_slot_bytes(files->shared, slot);
-        char *home = atomic_load_explicit(&files->file[page_id_file(page)].home, memory_order_relaxed);
-        return home + (page_id_no(page) << files->shared->page_shift);
+        if (files_read_singly(files))
+                read_ahead_follow(files, page);
+        return files_home_bytes(files, page);
 }
 
 /* Does the page read as zeros because home never had it? It lies in the hole at the file's end when the file was found,

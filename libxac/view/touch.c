@@ -96,11 +96,16 @@ static bool is_hidden_home_page(struct txn *txn, struct view *view, uint64_t pag
                version_slot(version_newest(txn->self->shared, page)) == SLOT_HOME;
 }
 
-/* Pages at home are shown several at once: whoever reads one reads its neighbours. */
+/* Pages at home are shown several at once: whoever reads one reads its neighbours. Not so where pages are read singly:
+ * the neighbours would be read by the kernel's way. */
 static int show_home_run(struct txn *txn, struct view *view, uint64_t page_no)
 {
         uint64_t first = page_no;
         uint64_t end = page_no + 1;
+        if (files_read_singly(view->files)) {
+                read_ahead_fetch(view->files, page_id(view->file_no, page_no));
+                return view_show(view, page_no, SLOT_HOME, VIEW_READABLE);
+        }
         while (first % HOME_RUN && is_hidden_home_page(txn, view, first - 1))
                 first--;
         while (end % HOME_RUN && is_hidden_home_page(txn, view, end))

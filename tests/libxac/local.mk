@@ -156,6 +156,7 @@ CONTRACT_TESTS = \
         %D%/test_limits \
         %D%/test_held_snapshots \
         %D%/test_little_memory \
+        %D%/test_read_ahead \
         %D%/test_scan_memory \
         %D%/test_regions \
         %D%/test_late_handler \
@@ -236,6 +237,9 @@ EXTRA_DIST += %D%/exceptions.cc
 %C%_test_little_memory_SOURCES = %D%/test_little_memory.c bench/support/little_memory.c bench/support/little_memory.h
 %C%_test_little_memory_CPPFLAGS = $(AM_CPPFLAGS)
 %C%_test_little_memory_LDADD = $(CONTRACT_LIBS)
+%C%_test_read_ahead_SOURCES = %D%/test_read_ahead.c bench/support/little_memory.c bench/support/little_memory.h
+%C%_test_read_ahead_CPPFLAGS = $(AM_CPPFLAGS)
+%C%_test_read_ahead_LDADD = $(CONTRACT_LIBS)
 %C%_test_scan_memory_SOURCES = %D%/test_scan_memory.c
 %C%_test_scan_memory_LDADD = $(CONTRACT_LIBS)
 %C%_test_late_handler_SOURCES = %D%/test_late_handler.c

@@ -80,12 +80,12 @@ static void repeat_searches(const struct thesis *thesis, const struct store *sto
         plan.preload = thesis->static_records;
         plan.is_static = plan.is_cold = true;
         if (little_memory_make(&memory, thesis->memory_mib << 20))
-                plan.memory = &memory;
+                plan.memory = &memory, plan.memory_bytes = thesis->memory_mib << 20;
         crew_run(&plan, &row->place, &outcome);
         if (plan.memory)
                 little_memory_remove(&memory);
         samples_add(&row->metric[0], us_per_op(&outcome));
-        samples_add(&row->metric[1], (double)outcome.read_bytes / 1024 / (double)outcome.operations);
+        samples_add(&row->metric[1], (double)outcome.disk.read / 1024 / (double)outcome.operations);
 }
 
 static void repeat_random(const struct thesis *thesis, const struct store *store, struct row *row)
