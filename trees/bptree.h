@@ -51,7 +51,9 @@ struct bptree {
 
 /* A way from the root to a leaf, in one transaction. */
 struct bptree_path {
-        unsigned depth; /* the leaf's step */
+        unsigned depth;    /* the leaf's step */
+        unsigned run;      /* leaves that were passed, one behind the other */
+        unsigned expected; /* children of the leaf's parent before that one are in memory, or on their way there */
         struct leaf_place steps[BPTREE_LEVELS_MAX];
 };
 

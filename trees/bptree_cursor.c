@@ -41,6 +41,8 @@ static void ways_copy(void *to_, const void *from_, struct leaf_place **at)
         struct bptree_path *to = to_;
         const struct bptree_path *from = from_;
         to->depth = from->depth;
+        to->run = from->run;
+        to->expected = from->expected;
         memcpy(to->steps, from->steps, (from->depth + 1) * sizeof(from->steps[0]));
         *at = bptree_path_leaf(to);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "trees/bptree.h"
 
+#include <limits.h>
+
 /* Ways through a tree that remember where they went: there are no links between leaves (T2). */
 
 static int begin(const struct bptree *tree, struct bptree_path *path)
@@ -12,6 +14,7 @@ static int begin(const struct bptree *tree, struct bptree_path *path)
         if (root->level >= BPTREE_LEVELS_MAX)
                 return XAC_CORRUPT;
         path->depth = root->level; /* T5 */
+        path->run = path->expected = 0;
         path->steps[0] = (struct leaf_place){ root, tree->root, 0 };
         return 0;
 }
@@ -75,13 +78,38 @@ int bptree_path_last(const struct bptree *tree, struct bptree_path *path)
         return descend_last(tree, path, 0);
 }
 
+/* Who has passed some leaves reads on: the next ones of the same parent are read from disk meanwhile, as many as were
+ * passed, so that a short range reads few in vain. What is damaged is found when its turn comes. */
+static void expect_leaves(const struct bptree *tree, struct bptree_path *path)
+{
+        enum { RUN_MIN = 3, AHEAD_MAX = 64, NEVER = UINT_MAX };
+        const struct leaf_place *above = &path->steps[path->depth - 1];
+        page_no page;
+        if (path->run == NEVER || (path->run += path->run < AHEAD_MAX) < RUN_MIN)
+                return;
+        const unsigned wanted = above->i + 1 + path->run;
+        const unsigned end = wanted < above->node->count ? wanted : above->node->count;
+        unsigned i = above->i + 1 > path->expected ? above->i + 1 : path->expected;
+        for (; i < end && !bptree_child(tree, above->node, i, &page); i++)
+                if (!arena_expect(tree->arena, page)) {
+                        path->run = NEVER;
+                        return;
+                }
+        path->expected = i;
+}
+
 int bptree_path_next_leaf(const struct bptree *tree, struct bptree_path *path)
 {
         for (unsigned step = path->depth; step-- > 0;) {
                 if (path->steps[step].i + 1 >= path->steps[step].node->count)
                         continue;
                 path->steps[step].i++;
-                return descend_first(tree, path, step);
+                if (step < path->depth - 1)
+                        path->expected = 0;
+                const int err = descend_first(tree, path, step);
+                if (!err)
+                        expect_leaves(tree, path);
+                return err;
         }
         return -ENOENT;
 }

@@ -103,7 +103,7 @@ enum xac_flags {
         XAC_SHARED = 0x4000    /* one address for all threads that ask so: for declared access and compiled code */
 };
 
-enum xac_access { XAC_READ = 1, XAC_WRITE = 2 };
+enum xac_access { XAC_READ = 1, XAC_WRITE = 2, XAC_WILLNEED = 3 };
 
 enum xac_archive_flags {
         XAC_ARCHIVE_DROP =

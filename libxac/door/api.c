@@ -303,14 +303,18 @@ int xac_snapshot_close(xac_snapshot *snapshot)
 int xac_advise(xac_env *env, const void *addr, size_t length, int access)
 {
         struct thread *thread;
-        if (access != XAC_READ && access != XAC_WRITE)
+        if (access != XAC_READ && access != XAC_WRITE && access != XAC_WILLNEED)
                 return -EINVAL;
         struct snapshot_map *map = snapshot_map_find(addr);
         if (map && map->env == env)
-                return access == XAC_READ ? snapshot_map_advise(map, addr, length) : -EACCES;
+                return access == XAC_READ    ? snapshot_map_advise(map, addr, length)
+                       : access == XAC_WRITE ? -EACCES
+                                             : 0; /* the kernel reads ahead there */
         int err = enter(env, &thread);
         if (err)
                 return err;
+        if (access == XAC_WILLNEED)
+                return leave(thread, touch_expect(&thread->txn, addr, length));
         return leave(thread, touch_range(&thread->txn, addr, length, access == XAC_WRITE ? TOUCH_WRITE : TOUCH_READ));
 }
 

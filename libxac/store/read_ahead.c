@@ -90,6 +90,11 @@ static bool is_in_file(const struct files *files, uint64_t page)
 }
 
 /* The kernel reads beside the thread. */
+void read_ahead_expect(const struct files *files, uint64_t page, uint64_t count)
+{
+        (void)sys_madvise(files_home_bytes(files, page), count << files->shared->page_shift, MADV_WILLNEED);
+}
+
 static void read_next(const struct files *files, struct run *run)
 {
         const uint64_t begin = run->until > run->next ? run->until : run->next;
@@ -98,8 +103,7 @@ static void read_next(const struct files *files, struct run *run)
                 run->window = MOST_PAGES;
         run->until = run->next + run->window;
         if (is_in_file(files, begin))
-                (void)sys_madvise(files_home_bytes(files, begin), (run->until - begin) << files->shared->page_shift,
-                                  MADV_WILLNEED);
+                read_ahead_expect(files, begin, run->until - begin);
 }
 
 static void follow(const struct files *files, uint64_t page)

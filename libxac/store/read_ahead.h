@@ -31,6 +31,8 @@ void read_ahead_mapped(const struct files *files, void *home, size_t byte_len);
 
 /* Of single reads alone. A thread is about to touch the page at home. */
 void read_ahead_follow(const struct files *files, uint64_t page);
+/* Pages will be touched soon: what of them is not in memory is on its way there when this returns. */
+void read_ahead_expect(const struct files *files, uint64_t page, uint64_t count);
 /* The same, through another mapping than home's: the page is read before. */
 void read_ahead_fetch(const struct files *files, uint64_t page);
 

@@ -36,6 +36,10 @@ enum touch_outcome touch_fault(struct txn *txn, struct view *view, const void *a
 /* Does now what faults on every page of the range would do. */
 int touch_range(struct txn *txn, const void *addr, size_t byte_len, enum touch_access access);
 
+/* The pages of the range will be touched soon (XAC_WILLNEED). 1: what of them is not in memory is on its way there; 0:
+ * the kernel reads around what is touched. XAC_NOVIEW, -EINVAL. */
+int touch_expect(const struct txn *txn, const void *addr, size_t byte_len);
+
 /* Declared access; NULL dooms the transaction. */
 const void *touch_page_read(struct txn *txn, const void *addr);
 void *touch_page_write(struct txn *txn, void *addr);

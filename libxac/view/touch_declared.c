@@ -58,6 +58,23 @@ const void *touch_page_read(struct txn *txn, const void *addr)
         return NULL;
 }
 
+int touch_expect(const struct txn *txn, const void *addr, size_t byte_len)
+{
+        const struct view *view = views_find(txn->views, addr);
+        if (!view)
+                return XAC_NOVIEW;
+        const char *last = (const char *)addr + (byte_len ? byte_len - 1 : 0);
+        const uint64_t first_no = view_page_no(view, addr);
+        if (last < (const char *)addr || !view_contains(view, last) || !view_is_in_file(view, view_page_no(view, last)))
+                return -EINVAL;
+        if (!files_read_singly(view->files))
+                return 0;
+        if (byte_len)
+                read_ahead_expect(view->files, page_id(view->file_no, first_no),
+                                  view_page_no(view, last) + 1 - first_no);
+        return 1;
+}
+
 /* Plain and declared access agree: where the view shows another slot, it shows nothing now. */
 static int hide_if_different(struct view *view, uint64_t page_no, const struct page_entry *entry)
 {

@@ -237,7 +237,8 @@ EXTRA_DIST += %D%/exceptions.cc
 %C%_test_little_memory_SOURCES = %D%/test_little_memory.c bench/support/little_memory.c bench/support/little_memory.h
 %C%_test_little_memory_CPPFLAGS = $(AM_CPPFLAGS)
 %C%_test_little_memory_LDADD = $(CONTRACT_LIBS)
-%C%_test_read_ahead_SOURCES = %D%/test_read_ahead.c bench/support/little_memory.c bench/support/little_memory.h
+%C%_test_read_ahead_SOURCES = %D%/test_read_ahead.c tests/support/disk_reads.c tests/support/disk_reads.h \
+        bench/support/little_memory.c bench/support/little_memory.h
 %C%_test_read_ahead_CPPFLAGS = $(AM_CPPFLAGS)
 %C%_test_read_ahead_LDADD = $(CONTRACT_LIBS)
 %C%_test_scan_memory_SOURCES = %D%/test_scan_memory.c

@@ -6,23 +6,20 @@
  * (read_ahead.h).
  */
 
-#include <fcntl.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <xac/translate.h>
 #include <xac/xac.h>
 
-#include "bench/support/little_memory.h"
-#include "tests/support/chance.h"
 #include "tests/support/check.h"
 #include "tests/support/crew.h"
+#include "tests/support/disk_reads.h"
 #include "tests/support/isolate.h"
 #include "tests/support/scratch.h"
 
@@ -33,18 +30,6 @@ enum look { BY_DECLARED_READ, BY_DECLARED_WRITE, BY_POINTER, BY_TRANSLATION };
 
 static xac_env *env;
 static char *view;
-
-static uint64_t read_from_disk(void)
-{
-        FILE *lines = fopen("/proc/self/io", "re");
-        char line[128];
-        uint64_t bytes = 0;
-        while (lines && fgets(line, sizeof(line), lines))
-                (void)sscanf(line, "read_bytes: %" SCNu64, &bytes);
-        if (lines)
-                fclose(lines);
-        return bytes;
-}
 
 /* The page numbers that each page begins with. */
 static void write_file(void)
@@ -64,7 +49,7 @@ static void open_file(enum look look)
         check(view != MAP_FAILED);
 }
 
-/* In another group: what it reads into memory would count there, and stay. */
+/* In another group than the test's: what it reads into memory would count there, and stay. */
 static void make_cold_file(void)
 {
         check_ok(xac_open(scratch_path("env"), XAC_CREATE, NULL, &env)); /* it makes the directory */
@@ -72,11 +57,7 @@ static void make_cold_file(void)
         write_file();
         open_file(BY_DECLARED_READ);
         check_ok(xac_close(env));
-        const int fd = open(scratch_path("env/f"), O_RDWR | O_CLOEXEC);
-        check(fd >= 0);
-        check_equal(fsync(fd), 0);
-        check_equal(posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), 0);
-        close(fd);
+        disk_reads_cool("env/f");
 }
 
 static uint64_t look_at(enum look look, uint64_t page)
@@ -93,66 +74,75 @@ static uint64_t look_at(enum look look, uint64_t page)
         return *(const volatile uint64_t *)bytes;
 }
 
-static void touch_here_and_there(int look, void *group)
+static void touch_here_and_there(int look, void *unused)
 {
-        check_equal(little_memory_enter(group), 0);
+        (void)unused;
         open_file((enum look)look);
-        const uint64_t before = read_from_disk();
+        const uint64_t before = disk_reads_bytes();
         check_ok(xbegin(env, look == BY_DECLARED_WRITE ? 0 : XAC_RDONLY));
         for (uint64_t i = 0; i < TOUCHED; i++) { /* forth and back, so that none is the one behind the last */
                 const uint64_t page = (i % 2 ? TOUCHED - i : i) * STEP;
                 check_equal(look_at((enum look)look, page), page);
         }
         check_ok(xend(env));
-        const uint64_t bytes = read_from_disk() - before;
+        const uint64_t bytes = disk_reads_bytes() - before;
         fprintf(stderr, "%" PRIu64 " KiB read for %d pages\n", bytes >> 10, TOUCHED);
         check(bytes >= (uint64_t)TOUCHED / 2 * PAGE_BYTES); /* else memory had them */
         check(bytes <= (uint64_t)TOUCHED * 3 * PAGE_BYTES);
         check_ok(xac_close(env));
 }
 
-static uint64_t waits(void)
+static void touch_all(int look, void *unused)
 {
-        struct rusage usage;
-        check_equal(getrusage(RUSAGE_SELF, &usage), 0);
-        return (uint64_t)usage.ru_majflt;
-}
-
-static void touch_all(int look, void *group)
-{
-        check_equal(little_memory_enter(group), 0);
+        (void)unused;
         open_file((enum look)look);
-        const uint64_t before = waits();
+        const uint64_t before = disk_reads_waits();
         check_ok(xbegin(env, XAC_RDONLY));
         for (uint64_t page = 0; page < PAGES; page++)
                 check_equal(look_at((enum look)look, page), page);
         check_ok(xend(env));
-        fprintf(stderr, "%" PRIu64 " waits for %d pages\n", waits() - before, (int)PAGES);
-        check(waits() - before <= PAGES / 16);
+        fprintf(stderr, "%" PRIu64 " waits for %d pages\n", disk_reads_waits() - before, (int)PAGES);
+        check(disk_reads_waits() - before <= PAGES / 16);
         check_ok(xac_close(env));
 }
 
-static void in_a_group(crew_body body, int look)
+/* Some pages at any places are told before they are touched. */
+static void touch_what_was_told(int look, void *unused)
 {
-        struct little_memory group;
-        if (!little_memory_make(&group, GROUP_BYTES)) {
-                check(geteuid() != 0); /* root of a machine with control groups has the right */
-                isolate_skip("no control group can be made here");
-        }
-        make_cold_file();
-        const int status = crew_status(crew_fork(body, look, &group));
-        little_memory_remove(&group);
-        check_equal(status, 0);
+        (void)unused;
+        open_file((enum look)look);
+        const uint64_t before = disk_reads_waits();
+        for (uint64_t i = 0; i < TOUCHED; i++)
+                check_equal(xac_advise(env, view + (TOUCHED - i) * STEP * PAGE_BYTES, 8, XAC_WILLNEED), 1);
+        check_ok(xbegin(env, XAC_RDONLY));
+        for (uint64_t i = 0; i < TOUCHED; i++)
+                check_equal(look_at((enum look)look, (TOUCHED - i) * STEP), (TOUCHED - i) * STEP);
+        check_ok(xend(env));
+        fprintf(stderr, "%" PRIu64 " waits for %d pages\n", disk_reads_waits() - before, (int)TOUCHED);
+        check(disk_reads_waits() - before <= TOUCHED / 4);
+        check_equal(xac_advise(env, view, 0, XAC_WILLNEED), 1);
+        check_equal(xac_advise(env, view + FILE_BYTES - 1, 2, XAC_WILLNEED), -EINVAL);
+        check_equal(xac_advise(env, view, SIZE_MAX, XAC_WILLNEED), -EINVAL);
+        check_equal(xac_advise(env, &before, 1, XAC_WILLNEED), XAC_NOVIEW);
+        check_ok(xac_close(env));
 }
 
 static void a_page_is_read_alone(int look)
 {
-        in_a_group(touch_here_and_there, look);
+        make_cold_file();
+        disk_reads_with_memory(GROUP_BYTES, touch_here_and_there, look);
 }
 
 static void pages_in_a_row_are_read_ahead(int look)
 {
-        in_a_group(touch_all, look);
+        make_cold_file();
+        disk_reads_with_memory(GROUP_BYTES, touch_all, look);
+}
+
+static void pages_that_were_told_are_read_ahead(int look)
+{
+        make_cold_file();
+        disk_reads_with_memory(GROUP_BYTES, touch_what_was_told, look);
 }
 
 /* VmFlags of a mapping: "rr" is that of random reads. */
@@ -179,14 +169,15 @@ static void what_fits_is_read_as_the_kernel_does(void)
         make_cold_file();
         open_file(BY_DECLARED_READ);
         check(!is_home_mapped_for_single_reads());
+        check_equal(xac_advise(env, view, PAGE_BYTES, XAC_WILLNEED), 0);
+        check_equal(xac_advise(env, view, (size_t)FILE_BYTES + 1, XAC_WILLNEED), -EINVAL);
         check_ok(xac_close(env));
 }
 
 /* The file grows beyond half of what the group allows. */
-static void grow(int unused, void *group)
+static void grow(int unused, void *unused_too)
 {
-        (void)unused;
-        check_equal(little_memory_enter(group), 0);
+        (void)unused, (void)unused_too;
         check_ok(xac_open(scratch_path("env"), XAC_CREATE, NULL, &env));
         check(xac_mmap(env, "f", GROUP_BYTES / 4, XAC_ANYWHERE) != MAP_FAILED);
         check(!is_home_mapped_for_single_reads());
@@ -200,14 +191,7 @@ static void grow(int unused, void *group)
 
 static void what_has_grown_is_read_singly(void)
 {
-        struct little_memory group;
-        if (!little_memory_make(&group, GROUP_BYTES)) {
-                check(geteuid() != 0);
-                isolate_skip("no control group can be made here");
-        }
-        const int status = crew_status(crew_fork(grow, 0, &group));
-        little_memory_remove(&group);
-        check_equal(status, 0);
+        disk_reads_with_memory(GROUP_BYTES, grow, 0);
 }
 
 int main(void)
@@ -220,6 +204,9 @@ int main(void)
                 isolated_way(pages_in_a_row_are_read_ahead, BY_DECLARED_READ, "by declared reads"),
                 isolated_way(pages_in_a_row_are_read_ahead, BY_POINTER, "by plain pointers"),
                 isolated_way(pages_in_a_row_are_read_ahead, BY_TRANSLATION, "by translated pointers"),
+                isolated_way(pages_that_were_told_are_read_ahead, BY_DECLARED_READ, "by declared reads"),
+                isolated_way(pages_that_were_told_are_read_ahead, BY_POINTER, "by plain pointers"),
+                isolated_way(pages_that_were_told_are_read_ahead, BY_TRANSLATION, "by translated pointers"),
                 isolated_test(what_fits_is_read_as_the_kernel_does),
                 isolated_test(what_has_grown_is_read_singly),
         };

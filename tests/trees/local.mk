@@ -27,6 +27,7 @@ TREES_TESTS = \
         %D%/test_page_run \
         %D%/test_pma \
         %D%/test_tree \
+        %D%/test_tree_cold \
         %D%/test_tree_cursor \
         %D%/test_tree_full \
         %D%/test_tree_model \
@@ -114,6 +115,10 @@ TREES_DAMAGED = %D%/damaged.c %D%/damaged.h $(TREES_WAYS)
 %C%_test_cobtree_check_LDADD = $(TREES_TEST_LIBS)
 %C%_test_cobtree_share_SOURCES = %D%/test_cobtree_share.c $(TREES_WAYS)
 %C%_test_cobtree_share_LDADD = $(TREES_TEST_LIBS)
+%C%_test_tree_cold_SOURCES = %D%/test_tree_cold.c tests/support/disk_reads.c tests/support/disk_reads.h \
+        bench/support/little_memory.c bench/support/little_memory.h
+%C%_test_tree_cold_CPPFLAGS = $(AM_CPPFLAGS)
+%C%_test_tree_cold_LDADD = $(TREES_TEST_LIBS)
 %C%_test_tree_cursor_SOURCES = %D%/test_tree_cursor.c $(TREES_WAYS)
 %C%_test_tree_cursor_LDADD = $(TREES_TEST_LIBS)
 %C%_test_tree_transactions_SOURCES = %D%/test_tree_transactions.c $(TREES_WAYS)
