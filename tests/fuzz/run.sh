@@ -57,7 +57,7 @@ below()
 all_sources()
 {
         sources quiet base/checksum.c
-        sources counted base/byte_lock.c base/hook.c base/say.c base/shlock.c base/sys.c base/vector.c
+        sources counted $(below base | grep -v '/checksum\.c$')
         # without libzstd: an archive is the one thing that it packs
         sources counted $(below recovery | grep -v '/zstd\.c$')
         # without liburing
