@@ -138,10 +138,11 @@ static inline const void *arena_read(const struct xac_arena *arena, page_no page
 /* The page will be read soon. False: there is no need to say so, here and of others in this transaction. */
 static inline bool arena_expect(const struct xac_arena *arena, page_no page)
 {
-        if (!arena->env || arena->snapshot)
+        const size_t page_bytes = (size_t)1 << arena->page_shift;
+        const char *addr = arena->base + page * page_bytes;
+        if (arena->snapshot) /* its pages are reached one by one */
                 return false;
-        const char *addr = arena->base + ((uint64_t)page << arena->page_shift);
-        return xac_advise(arena->env, addr, (size_t)1 << arena->page_shift, XAC_WILLNEED) > 0;
+        return arena->env ? xac_advise(arena->env, addr, page_bytes, XAC_WILLNEED) > 0 : false;
 }
 
 static inline void *arena_write(const struct xac_arena *arena, page_no page)

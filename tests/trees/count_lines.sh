@@ -13,7 +13,7 @@
 
 set -eu
 
-LIMIT=40
+LIMIT=41
 
 srcdir=${srcdir:-.}
 awk=${AWK:-awk}
