@@ -163,14 +163,15 @@ static uint64_t fixed_bytes(const struct shared_identity *identity)
         return control_layout(identity->max_participants, identity->pool_slots, identity->log_ring_bytes).slots;
 }
 
-/* By default a quarter of what /dev/shm has left stays for heads, rings, aliases and others, and half of what the
- * control group allows for what goes home, for what the program has itself, and for copies that regions show. */
+/* By default a quarter of what /dev/shm has left stays for heads, rings, aliases and others, and three quarters of
+ * what the control group leaves for the page cache, where pages at home are, for what the program has itself, and for
+ * copies that regions show. */
 static uint64_t default_room(uint64_t unused)
 {
         struct allowance allowance;
         allowance_begin(&allowance);
-        const uint64_t half = allowance_now(&allowance) / 2;
-        return unused / 4 * 3 < half ? unused / 4 * 3 : half;
+        const uint64_t quarter = allowance_now(&allowance) / 4;
+        return unused / 4 * 3 < quarter ? unused / 4 * 3 : quarter;
 }
 
 /*

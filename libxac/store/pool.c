@@ -348,14 +348,14 @@ bool pool_is_nearly_full(const struct shared *shared)
 
 bool pool_is_exhausted(const struct shared *shared)
 {
-        return room(shared) < atomic_load_explicit(&shared->control->room_wanted, memory_order_relaxed) / 2;
+        return room(shared) < atomic_load_explicit(&shared->control->room_wanted, memory_order_relaxed) / 4;
 }
 
 void pool_set_room_wanted(struct shared *shared)
 {
-        uint32_t quarter = atomic_load(&shared->control->ceiling) / 4;
+        uint32_t half = atomic_load(&shared->control->ceiling) / 2;
         uint32_t possible = room(shared) / 4 * 3;
-        atomic_store(&shared->control->room_wanted, possible < quarter ? possible : quarter);
+        atomic_store(&shared->control->room_wanted, possible < half ? possible : half);
 }
 
 /* ---- The lock ---- */

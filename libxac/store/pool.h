@@ -44,7 +44,8 @@ void pool_flush(struct participant *self);
 bool pool_is_nearly_full(const struct shared *shared);
 /* Is there so little that whoever notices should see to it at once? */
 bool pool_is_exhausted(const struct shared *shared);
-/* After pages went home: a quarter of the ceiling is wanted, or what can be had. */
+/* After pages went home: half of the ceiling is wanted, so that writers have room while the rest goes home; or what
+ * can be had. */
 void pool_set_room_wanted(struct shared *shared);
 
 /* The lock of the shared lists (pool_lists.h). Takes no lock but the pool's; see control.h for the order. */
