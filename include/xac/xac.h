@@ -114,8 +114,8 @@ enum xac_archive_flags {
 /* A zeroed field means its default. */
 typedef struct xac_options {
         /* Ceiling of the version pool. Default: half of the machine's memory, at most 4 GiB, and at most three quarters
-         * of what /dev/shm has free, and a quarter of what the process's control group allows. More than /dev/shm can hold
-         * is lowered: xac_stat() tells. */
+         * of what /dev/shm has free, and a quarter of what the process's control group allows. More than /dev/shm can
+         * hold is lowered: xac_stat() tells. */
         uint64_t pool_bytes;
         uint64_t log_bytes;        /* redo log kept before a checkpoint is forced; default 256 MiB */
         uint64_t reserve_bytes;    /* address space reserved per view, to grow in place; default 16 GiB */
