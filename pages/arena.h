@@ -138,10 +138,10 @@ static inline const void *arena_read(const struct xac_arena *arena, page_no page
 /* The page will be read soon. False: there is no need to say so, here and of others in this transaction. */
 static inline bool arena_expect(const struct xac_arena *arena, page_no page)
 {
+        if (arena->snapshot) /* it has no base */
+                return false;
         const size_t page_bytes = (size_t)1 << arena->page_shift;
         const char *addr = arena->base + page * page_bytes;
-        if (arena->snapshot) /* its pages are reached one by one */
-                return false;
         return arena->env ? xac_advise(arena->env, addr, page_bytes, XAC_WILLNEED) > 0 : false;
 }
 
