@@ -147,7 +147,8 @@ static inline uint32_t shlock_owner(const struct shlock *lock)
         return atomic_load(&lock->word) & ~SHLOCK_WAITERS;
 }
 
-/* An invariant: somebody holds the lock. With test hooks: this thread holds it, if the lock has a rank. */
+/* Asserts that somebody holds `lock`. In a build with test hooks it asserts that the calling thread does, if `lock` has
+ * a rank. */
 #define shlock_assert_held(lock) invariant(shlock_owner(lock) && shlock_is_noted(lock))
 
 #endif

@@ -3,7 +3,7 @@
 #define BENCH_CREW_SYSTEMS_H
 
 /*
- * What a crew runs: systems that can run a transaction, which increments integers of one page. Each worker, a thread
+ * A crew compares systems. Each system runs a transaction that increments integers of one page. Each worker, a thread
  * of some process, has a seat in the system. Those named below are of bench/papers/libxac-2005/concurrency;
  * bench/durable has its own, in durable_systems.c.
  */

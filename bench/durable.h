@@ -3,8 +3,8 @@
 #define BENCH_DURABLE_H
 
 /*
- * What experiments about durability have in common: what was asked for, and where figures go. bench/durable has some
- * (durable_experiments.h), and the thesis' are bench/papers/libxac-2005/thesis_durable.
+ * Experiments about durability share the options of the command line and the CSV file. bench/durable runs those of
+ * durable_experiments.h, bench/papers/libxac-2005/thesis_durable those of the thesis.
  * Each experiment measures, prints a table with medians (and minimum to maximum), writes every
  * repetition to the CSV file, and returns how many of its figures are not what they should be.
  */

@@ -3,7 +3,7 @@
 #define BENCH_DURABLE_EXPERIMENTS_H
 
 /*
- * What durability costs, and how long it takes to come back: the experiments of bench/durable, each in a file of its
+ * The experiments of bench/durable measure what durability costs, and how long recovery takes. Each has a file of its
  * own.
  *
  *      commit         small transactions by 1 to 16 workers, against bare writes       durable_commit.c
