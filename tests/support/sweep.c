@@ -40,7 +40,8 @@
 
 #define SHARED_MEMORY "/dev/shm"
 
-enum { HEADER_BYTES = 4096, NAME_ROOM = 64 };
+/* PATIENCE pauses are half a minute: for what others hold for a moment. */
+enum { HEADER_BYTES = 4096, NAME_ROOM = 64, PATIENCE = 3000, PAUSE_US = 10000 };
 
 static const char *run_folder, *files_folder;
 static struct timespec begun;
@@ -139,16 +140,13 @@ static unsigned end_round(void)
         return count;
 }
 
-/* Those that die may start others before they do. At last nobody holds the lock, as the kernel says. */
-static bool end_processes(void)
+/* Does nobody hold the run's lock, as the kernel says? */
+static bool is_lock_free(void)
 {
-        enum { ROUNDS = 500, PAUSE_US = 10000 };
         char name[PATH_MAX];
         bool is_free;
         int lock;
 
-        for (int i = 0; i < ROUNDS && end_round() != 0; i++)
-                usleep(PAUSE_US);
         snprintf(name, sizeof(name), "%s/lock", run_folder);
         lock = open(name, O_RDONLY | O_CLOEXEC);
         if (lock < 0)
@@ -156,6 +154,20 @@ static bool end_processes(void)
         is_free = flock(lock, LOCK_EX | LOCK_NB) == 0;
         close(lock);
         return is_free;
+}
+
+/*
+ * Those that die may start others before they do. One that is nearly dead has no environment and no descriptors to be
+ * seen by, and still holds the lock.
+ */
+static bool end_processes(void)
+{
+        for (int i = 0; i < PATIENCE; i++) {
+                if (end_round() == 0 && is_lock_free())
+                        return true;
+                usleep(PAUSE_US);
+        }
+        return false;
 }
 
 /* ---- What lies in the two folders ---- */
@@ -279,16 +291,28 @@ static void remove_part(const char *prefix, const char *part)
         }
 }
 
+/* Byte 0 of the control part. Whoever looks at all environments, as `xac clean` does, holds it for a moment. */
+static bool take_alone(int control)
+{
+        struct flock alone = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1 };
+
+        for (int i = 0; i < PATIENCE; i++) {
+                if (fcntl(control, F_OFD_SETLK, &alone) == 0)
+                        return true;
+                usleep(PAUSE_US);
+        }
+        return false;
+}
+
 /* The control part last: without it nobody could say whose the others were. */
 static void remove_environment(int control, const char *name)
 {
-        struct flock alone = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1 };
         int prefix_len = (int)(strlen(name) - strlen("control"));
         char prefix[NAME_ROOM];
 
         if (!is_ours(control, name))
                 return;
-        if (fcntl(control, F_OFD_SETLK, &alone) != 0) {
+        if (!take_alone(control)) {
                 fprintf(stderr, SHARED_MEMORY "/%s: somebody uses it\n", name);
                 troubles++;
                 return;

@@ -203,8 +203,22 @@ note
 kill -KILL "$(cat "$files/pid")"
 kill -TERM "$leader"
 wait "$leader" 2>/dev/null
-wait_for test ! -d "$run"
+wait_for test ! -d "$run" || cat "$work/test.log" >&2
 expect_nothing 'a test was killed'
+
+# Somebody looks at the shared memory, as `xac clean` does, while the run ends.
+begin held
+note
+# shellcheck disable=SC2016 # of perl
+perl -e 'open(my $file, "+<", $ARGV[0]) or die; my $lock = pack("ssx4qql", 0, 0, 0, 1, 0); fcntl($file, 6, $lock) or die;
+         print "held\n"; close(STDOUT); sleep 2' "$(parts_of "$files/env")control" >"$work/holds" &
+holder=$!
+wait_for test -s "$work/holds"
+kill -TERM "$leader"
+wait "$leader" 2>/dev/null
+wait_for test ! -d "$run" || cat "$work/held.log" >&2
+expect_nothing 'somebody looked at it'
+wait $holder
 
 # ---- Others ----
 
@@ -215,7 +229,7 @@ for part in control heads pool; do
 done
 kill -TERM "$leader"
 wait "$leader" 2>/dev/null
-wait_for test ! -d "$run"
+wait_for test ! -d "$run" || cat "$work/other.log" >&2
 expect_nothing 'it was ended'
 [ "$(ls "$memory")" = owner ] || complain "left in memory: $(ls "$memory")"
 [ -z "$(ls "$TMPDIR")" ] || complain "left among files: $(ls "$TMPDIR")"
