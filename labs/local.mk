@@ -270,6 +270,14 @@ EXTRA_DIST += labs/classroom/race.yml labs/instructor/gradescope/Containerfile
 dist_noinst_SCRIPTS += labs/grader/judge labs/grader/quote labs/gradeall labs/instructor/check labs/instructor/handout labs/instructor/mutants \
         labs/instructor/gradescope/grade_class labs/instructor/gradescope/pack labs/instructor/gradescope/run_autograder \
         labs/instructor/gradescope/setup.sh labs/instructor/classroom labs/classroom/install_libxac labs/classroom/test \
+        labs/instructor/isolation/wrong-hidden/checker.c \
+        labs/instructor/isolation/wrong-hidden/duty.c \
+        labs/instructor/race/wrong-numbers/bank.c \
+        labs/instructor/recovery/wrong-twice/recovery.c \
+        labs/instructor/versions/wrong-calls/versions.c \
+        labs/instructor/versions/wrong-goes/versions.c \
+        labs/instructor/versions/wrong-told/versions.c \
+        labs/instructor/versions/wrong-twice/versions.c \
         labs/classroom/workflow
 
 LABS_OPTIONS = --sample

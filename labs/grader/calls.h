@@ -21,7 +21,8 @@
  * Where there is no environment, or the process stands apart from it (HOST_APART), it also leaves nothing that another
  * process could find, or a later one: no locks, which any file has that all can open, no lengths of files, no flags of,
  * and places in, what it has open together with others. Nor is it told which pages are in memory, or how much of it is
- * left. What remains: how long things take, how many threads there are, and when a file was read last.
+ * left. It moves no pages. What remains: how long things take, how many threads there are, and when a file was read
+ * last.
  */
 
 enum calls {

@@ -104,14 +104,13 @@ static bool leave_folder(bool is_apart)
 static _Noreturn void become_host(int socket, pid_t parent, uint32_t seed)
 {
         const bool is_apart = link_now == &links[HOST_APART];
-        char who[2] = { stops_role.who && !is_apart ? stops_role.who : '-', '\0' }, stop_at[16], seed_text[16];
+        char who[2] = { stops_role.who && !is_apart ? stops_role.who : '-', '\0' }, seed_text[16];
         const bool has_steps = who[0] != '-' || (are_counted && !is_apart);
         const int kept[HOST_DESCRIPTORS] = { socket, has_steps ? memory_descriptor(MEMORY_STEPS) : -1,
                                              is_apart ? -1 : memory_descriptor(MEMORY_LAB),
                                              who[0] == 'A' ? stops_role.said : -1, who[0] == 'A' ? stops_role.go : -1 };
-        char *const arguments[] = { "host", who, stop_at, seed_text, NULL };
+        char *const arguments[] = { "host", who, seed_text, NULL };
 
-        snprintf(stop_at, sizeof(stop_at), "%d", stops_role.stop_at);
         snprintf(seed_text, sizeof(seed_text), "%u", seed);
         keep_descriptors(kept);
         prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -237,7 +236,7 @@ static _Noreturn void fail_as_said(size_t byte_len)
 
 size_t host_ask(int act, const void *in, size_t in_len, void *out, size_t out_most)
 {
-        struct host_request request = { act, (uint32_t)in_len };
+        struct host_request request = { act, stops_role.stop_at, (uint32_t)in_len };
         struct host_reply reply;
         if (link_now->host == 0 || link_now->owner != getpid())
                 start_host();

@@ -4,8 +4,10 @@
 #
 #       LAB = race              its folder
 #       ANSWER_FILES = bank.c   what students write
+#       ANSWER_NAMES = ...      the functions in them that the tests call; all others are the answer's own
 #       LAB_FILES = ...         further sources of the tests, beside grade.c
 #       GIVEN_FILES = ...       what the answer calls and the tests do, too; acts.c, which calls the answer, is always there
+#       GIVEN_NAMES = ...       functions of acts.c that the answer may call, too
 #       SHOW_FILES = show.c     of `make show`, a program that shows something; none: no such target
 #       XAC = libxac            what it is built against, as pkg-config knows it; empty: nothing
 #       ACCESS = yes            the grader sees each access of the answer (access.h)
@@ -146,7 +148,8 @@ $(GRADER)/confine: $(GRADER)/grader/confine_main.o $(GRADER)/grader/confine.o
 # For `judge`.
 $(GRADER)/settings: always | $(GRADER)/include/labs
 	@printf '%s\n' "LAB='$(LAB)'" "LABS='$(LABS)'" "CC='$(CC)'" "CFLAGS='$(answer_cflags)'" "ACCESS='$(access_cflags)'" \
-	        "LIBS='$(libs)'" "MEASURE='$(MEASURE)'" "VARIANT='$(abspath $(VARIANT))'" "ANSWER_FILES='$(ANSWER_FILES)'" "READABLE='$(xac_readable)'" >$@
+	        "LIBS='$(libs)'" "MEASURE='$(MEASURE)'" "VARIANT='$(abspath $(VARIANT))'" "ANSWER_FILES='$(ANSWER_FILES)'" "ANSWER_NAMES='$(ANSWER_NAMES)'" \
+	        "GIVEN_FILES='$(GIVEN_FILES)'" "GIVEN_NAMES='$(GIVEN_NAMES)'" "READABLE='$(xac_readable)'" >$@
 
 ifneq ($(VARIANT),)
 $(variant_header): $(VARIANT)

@@ -87,22 +87,44 @@ void steps_patience(int ms)
         patience_ms = ms;
 }
 
-/* B runs now, and A goes on. */
-static pid_t start_second(bool stands, void (*second)(void *arg), void *arg)
+/* A stands, and would, whatever the answer has put in the place of what A waits for: all of it is stopped. */
+static void hold_first(pid_t a)
 {
+        const struct stops *stops = memory_stops();
+        worker_hold(a);
+        grader_check(!worker_has_ended(a) && stops->count == stops->stopped_at,
+                     "A was stopped before an access, and went on by itself");
+}
+
+/* B runs now, and A goes on. */
+static pid_t start_second(pid_t a, bool stands, void (*second)(void *arg), void *arg)
+{
+        if (stands)
+                hold_first(a);
         pid_t b = worker_start(2, run_task, &(struct task){ 'B', 0, second, arg });
         has_passed = stands && ends_within(b, patience_ms);
+        if (stands)
+                worker_let_go(a);
         close(go[1]);
         return b;
+}
+
+/* A came to its end without a stop before its n-th step. It had fewer. */
+static void check_end(int n)
+{
+        grader_check(steps_taken('A', n < 0) < (n < 0 ? -n : n),
+                     "A was to stop before one of its accesses, and did not");
 }
 
 bool steps_meet(int n, void (*first)(void *arg), void (*second)(void *arg), void *arg)
 {
         pid_t a = start_first(n, first, arg);
         bool stands = await_first();
-        if (!stands)
+        if (!stands) {
                 worker_join(a, "process A");
-        pid_t b = start_second(stands, second, arg);
+                check_end(n);
+        }
+        pid_t b = start_second(a, stands, second, arg);
         if (stands)
                 worker_join(a, "process A");
         worker_join(b, "process B");
@@ -117,7 +139,7 @@ bool steps_meet_sleeper(int n, void (*first)(void *arg), void (*second)(void *ar
         while (poll(&standing, 1, STAND_MS) == 0 && !worker_await_sleep(a, SLEEP_MS))
                 continue;
         bool stands = poll(&standing, 1, 0) == 1 && await_first();
-        pid_t b = start_second(stands, second, arg);
+        pid_t b = start_second(a, stands, second, arg);
         worker_join(b, "process B");
 
         /* What B did has woken A by now, or never will. */
@@ -142,10 +164,13 @@ bool steps_kill(int n, void (*first)(void *arg), void *arg)
         pid_t a = start_first(n, first, arg);
         bool stands = await_first();
         was_killed = stands;
-        if (stands)
+        if (stands) {
+                hold_first(a);
                 worker_kill(a);
-        else
+        } else {
                 worker_join(a, "process A");
+                check_end(n);
+        }
         close(said[0]);
         close(go[1]);
         return stands;

@@ -19,6 +19,11 @@ void worker_crew(int count, void (*run)(void *arg), void *arg);
 /* It is killed, and the host of the answer with it; both are no more when this returns. */
 void worker_kill(pid_t worker);
 
+/* Stops its host with all threads, whatever they are about to do, and waits until they stand. A worker whose host has
+ * answered by then has gone on, or ended. SIGCONT to the host lets it go on. */
+void worker_hold(pid_t worker);
+void worker_let_go(pid_t worker);
+
 /* To the worker and its host: SIGSTOP, SIGCONT. */
 void worker_signal(pid_t worker, int number);
 

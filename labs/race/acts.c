@@ -18,14 +18,12 @@
 
 static struct bank *view;
 static xac_env *env;
+static const struct operation *now; /* for whose receipts somebody waits */
 static long receipts;
 
 void print_receipt(int from, int to, long amount)
 {
-        (void)from;
-        (void)to;
-        (void)amount;
-        receipts++;
+        receipts += now != NULL && from == now->from && to == now->to && amount == now->amount;
 }
 
 static size_t act_serial(const void *in, size_t in_len, void *out, size_t out_most)
@@ -95,7 +93,9 @@ static size_t act_operation(const void *in, size_t in_len, void *out, size_t out
         (void)in_len;
         (void)out_most;
         receipts = 0;
+        now = in;
         result.err = run_safely(in, &result.total);
+        now = NULL;
         result.receipts = receipts;
         memcpy(out, &result, sizeof(result));
         return sizeof(result);

@@ -146,16 +146,17 @@ void tellers_receipts(void)
                      err);
         grader_check(receipts_printed() == before, "a receipt was printed for a transfer that was refused");
         err = operation_run(&(struct operation){ TRANSFER, 1, 2, 50 });
-        grader_check(err == 0 && receipts_printed() == before + 1, "one transfer returned %d and printed %ld receipts",
-                     err, receipts_printed() - before);
+        grader_check(err == 0 && receipts_printed() == before + 1,
+                     "one transfer returned %d and printed %ld receipts with its numbers", err,
+                     receipts_printed() - before);
         host_do(ACT_CLOSE, NULL, 0, NULL, 0);
 
         begin_work(4, 100);
         before = receipts_printed();
         worker_crew(4, transfer_often, NULL);
         grader_check(receipts_printed() - before == results->happened,
-                     "several tellers at once: %ld transfers happened, %ld receipts were printed", results->happened,
-                     receipts_printed() - before);
+                     "several tellers at once: %ld transfers happened, %ld receipts with their numbers were printed",
+                     results->happened, receipts_printed() - before);
         grader_check(results->happened > 0, "no transfer happened");
 }
 

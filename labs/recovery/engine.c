@@ -24,6 +24,7 @@ enum {
         ROOM_LEAST = 1000,      /* and no more of them, but the first that finds a commit */
         GO_ON_EVERY = 16,
         FRESH_BATCHES = 8,   /* one batch in so many goes to a process that has seen no disk: that takes a while */
+        ALONE = 400,         /* and so many disks of a story alone */
         FRESH_SECONDS = 100, /* and one second power cut */
 };
 
@@ -35,6 +36,7 @@ static struct {
         unsigned number;             /* of the first disks after which the log has gone on */
         uint64_t room;               /* disks that may be tried after recoveries from those of this cut */
         bool was_found[STATES_MOST]; /* at this cut: this commit as the last one */
+        int alone;                   /* disks that have gone to a process of their own */
 } engine;
 
 static _Noreturn void fail(struct generation *generation, struct log *log, const char *trouble, int found)
@@ -111,6 +113,20 @@ static void set_cut(struct generation *generation, struct cut cut)
         generation->acknowledged = cut.acknowledged;
 }
 
+/* One of those that have lost most, recovered once more by a process that has none of the others. */
+static void judge_alone(struct generation *generation, struct batch *batch, int count)
+{
+        int worst = (int)grader_random((uint32_t)count);
+        for (int i = 0; i < count; i++)
+                if (batch->image[i].lost > batch->image[worst].lost)
+                        worst = i;
+        engine.alone++;
+        answer_recover_all(1, &batch->sector[worst], &batch->recovered[worst], true);
+        generation->image = &batch->image[worst];
+        set_cut(generation, batch->cut[worst]);
+        (void)judge_recovery(generation, &batch->recovered[worst]);
+}
+
 static void judge_batch(struct generation *generation, struct batch *batch, void (*go_on)(int found))
 {
         struct cut now = get_cut(generation); /* disks may be of earlier ones */
@@ -130,6 +146,8 @@ static void judge_batch(struct generation *generation, struct batch *batch, void
                 if (go_on != NULL)
                         go_on(found);
         }
+        if (engine.alone < ALONE && go_on == NULL)
+                judge_alone(generation, batch, count);
         set_cut(generation, now);
 }
 
@@ -308,6 +326,7 @@ void engine_judge(const char *story, const char *second_story, enum engine_where
         engine.tally = tally;
         engine.second_story = second_story;
         engine.where = where;
+        engine.alone = 0;
         run_first(story, &disk);
         struct judgement judgement = { .generation = &first,
                                        .batch = &first_batch,

@@ -29,7 +29,7 @@
 #include "tests/support/program.h"
 
 /* EXECUTED: of so many directories one meets xac executed as users do, all others call it (crafted_run.h). */
-enum { SECONDS = 20, CHANGES_MAX = 4, WHAT = 200, EXECUTED = 50, JOBS = 2 };
+enum { SECONDS = 20, CHANGES_MAX = 4, WHAT = 200, EXECUTED = 50, JOBS = 2, TELL_SECONDS = 60 };
 #define ALL UINT64_MAX
 
 struct tally {
@@ -193,6 +193,7 @@ static void craft(const struct drill *drill, uint64_t number, struct crafted *cr
                                      .executes = drill->executes || drill->xac || number % EXECUTED == 0,
                                      .changes = 1 + (unsigned)chance_below(&chance, CHANGES_MAX) };
         crafted_execute(crafted->executes);
+        ground_remove("work"); /* a server may have filled the ground, by reading holes */
         ground_copy("template", "crafted");
         for (unsigned i = 0; i < crafted->changes; i++) {
                 const char *where = places[chance_below(&chance, sizeof(places) / sizeof(places[0]))];
@@ -280,6 +281,20 @@ static void try_all(const struct drill *drill, const struct crafted *crafted)
         atomic_fetch_add(&drill->tally->directories, 1);
 }
 
+/* How far the drill is, now and then, for whoever waits for it. */
+static void tell_progress(const struct drill *drill)
+{
+        static uint64_t told;
+        const uint64_t minutes = (crew_clock_ns() - drill->begun_ns) / 1000000000u / TELL_SECONDS;
+
+        if (minutes == told)
+                return;
+        told = minutes;
+        printf("%" PRIu64 " min: %" PRIu64 " directories, %" PRIu64 " runs of xac\n", minutes,
+               atomic_load(&drill->tally->directories), atomic_load(&drill->tally->runs));
+        fflush(stdout);
+}
+
 static void work(int index, void *drill_)
 {
         const struct drill *drill = drill_;
@@ -293,6 +308,8 @@ static void work(int index, void *drill_)
         for (uint64_t number = (uint64_t)index; drill->directory == ALL && !is_over(drill); number += drill->jobs) {
                 craft(drill, number, &crafted);
                 try_all(drill, &crafted);
+                if (index == 0)
+                        tell_progress(drill);
         }
         if (drill->directory != ALL) {
                 craft(drill, drill->directory, &crafted);

@@ -47,25 +47,37 @@ static int count_events(int kind)
         return count;
 }
 
-/* One page is dirty: it is written twice, and the manifest once. */
-static void test_cost(void)
+/* Each dirty page is written twice, and the manifest once. */
+static void check_cost(const char *story, int pages)
 {
         struct log log;
-        begin(&log, "as");
+        const int sectors = 2 * pages * PAGE_SECTORS + 1;
+        begin(&log, story);
         unsigned dirty = 0;
-        for (int page = 0; page < PAGES; page++)
+        int count = 0;
+        for (int page = 0; page < PAGES; page++) {
                 dirty |= (log.is_dirty[page] ? 1U : 0U) << page;
+                count += log.is_dirty[page];
+        }
+        grader_check(count == pages, "%d dirty pages where log_append() leaves %d", count, pages);
         trace_begin(&trace, &disk);
         answer_checkpoint(&log);
-        grader_check(count_events(EVENT_WRITE) == 2 * PAGE_SECTORS + 1,
-                     "a checkpoint of one dirty page writes %d sectors, should write %d", count_events(EVENT_WRITE),
-                     2 * PAGE_SECTORS + 1);
+        grader_check(count_events(EVENT_WRITE) == sectors,
+                     "a checkpoint of %d dirty pages writes %d sectors, should write %d", pages,
+                     count_events(EVENT_WRITE), sectors);
         grader_check(count_events(EVENT_SYNC) <= 4, "a checkpoint syncs %d times, 4 are enough",
                      count_events(EVENT_SYNC));
         grader_check(log.manifest.pages == dirty, "the manifest says that pages 0x%x are in the area, should say 0x%x",
                      log.manifest.pages, dirty);
         for (int page = 0; page < PAGES; page++)
                 grader_check(!log.is_dirty[page], "after a checkpoint page %d is still said to be dirty", page);
+}
+
+static void test_cost(void)
+{
+        check_cost("as", 1);
+        check_cost("As", 2);
+        check_cost("AAAs", 3);
 }
 
 /* All room of the log can be used, and a checkpoint or a recovery gives it back. */
