@@ -334,7 +334,7 @@ void xac_rewire_pool_stat(xac_rewire_pool *pool, xac_rewire_pool_stats *stats)
 {
         pthread_mutex_lock(&pool->mutex);
         *stats = (xac_rewire_pool_stats){
-                .page_bytes = (size_t)1 << pool->memory.page_shift,
+                .page_bytes = (uint32_t)1 << pool->memory.page_shift,
                 .backing = pool->memory.is_hugetlb ? XAC_REWIRE_HUGETLB
                            : pool->huge_count      ? XAC_REWIRE_HUGE
                                                    : XAC_REWIRE_SMALL,

@@ -40,7 +40,7 @@ typedef struct xac_rewire_pool xac_rewire_pool;
 #define XAC_REWIRE_HUGE_BYTES ((size_t)2 << 20)
 
 typedef struct xac_rewire_pool_options {
-        size_t page_bytes;    /* 4096, or XAC_REWIRE_HUGE_BYTES; 0: 4096 */
+        uint32_t page_bytes;  /* 4096, or XAC_REWIRE_HUGE_BYTES; 0: 4096 */
         uint64_t max_bytes;   /* ceiling; 0: as much as the machine's memory */
         uint64_t ahead_bytes; /* so much gets memory at once, and is touched; 0: 2 MiB */
         int collapse;         /* of small pages: where 2 MiB get memory at once, the kernel is asked for a huge page */
@@ -55,7 +55,7 @@ enum xac_rewire_backing {
 };
 
 typedef struct xac_rewire_pool_stats {
-        size_t page_bytes;
+        uint32_t page_bytes;
         uint32_t backing; /* enum xac_rewire_backing */
         uint64_t pages;   /* that have memory; of these */
         uint64_t taken_pages;
