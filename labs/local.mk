@@ -65,16 +65,17 @@ EXTRA_DIST += \
         labs/instructor/race/expected \
         labs/instructor/race/hidden.c \
         labs/instructor/race/solution/bank.c \
-        labs/instructor/race/wrong-bare/bank.c \
-        labs/instructor/race/wrong-behind/bank.c \
-        labs/instructor/race/wrong-forked/bank.c \
-        labs/instructor/race/wrong-helper/bank.c \
-        labs/instructor/race/wrong-lock/bank.c \
-        labs/instructor/race/wrong-outside/bank.c \
-        labs/instructor/race/wrong-reads/bank.c \
-        labs/instructor/race/wrong-receipt/bank.c \
-        labs/instructor/race/wrong-stubborn/bank.c \
-        labs/instructor/race/wrong-two/bank.c
+        labs/instructor/race/wrong-bare.patch \
+        labs/instructor/race/wrong-behind.patch \
+        labs/instructor/race/wrong-forked.patch \
+        labs/instructor/race/wrong-helper.patch \
+        labs/instructor/race/wrong-lock.patch \
+        labs/instructor/race/wrong-numbers.patch \
+        labs/instructor/race/wrong-outside.patch \
+        labs/instructor/race/wrong-reads.patch \
+        labs/instructor/race/wrong-receipt.patch \
+        labs/instructor/race/wrong-stubborn.patch \
+        labs/instructor/race/wrong-two.patch
 
 EXTRA_DIST += \
         labs/isolation/Makefile \
@@ -104,20 +105,14 @@ EXTRA_DIST += \
         labs/instructor/isolation/mutants \
         labs/instructor/isolation/solution/checker.c \
         labs/instructor/isolation/solution/duty.c \
-        labs/instructor/isolation/wrong-all/checker.c \
-        labs/instructor/isolation/wrong-all/duty.c \
-        labs/instructor/isolation/wrong-common/checker.c \
-        labs/instructor/isolation/wrong-common/duty.c \
-        labs/instructor/isolation/wrong-neighbour/checker.c \
-        labs/instructor/isolation/wrong-neighbour/duty.c \
-        labs/instructor/isolation/wrong-pairs/checker.c \
-        labs/instructor/isolation/wrong-pairs/duty.c \
-        labs/instructor/isolation/wrong-quiet/checker.c \
-        labs/instructor/isolation/wrong-quiet/duty.c \
-        labs/instructor/isolation/wrong-unseen/checker.c \
-        labs/instructor/isolation/wrong-unseen/duty.c \
-        labs/instructor/isolation/wrong-wr/checker.c \
-        labs/instructor/isolation/wrong-wr/duty.c
+        labs/instructor/isolation/wrong-all.patch \
+        labs/instructor/isolation/wrong-common.patch \
+        labs/instructor/isolation/wrong-hidden.patch \
+        labs/instructor/isolation/wrong-neighbour.patch \
+        labs/instructor/isolation/wrong-pairs.patch \
+        labs/instructor/isolation/wrong-quiet.patch \
+        labs/instructor/isolation/wrong-unseen.patch \
+        labs/instructor/isolation/wrong-wr.patch
 
 EXTRA_DIST += \
         labs/queue/Makefile \
@@ -141,16 +136,16 @@ EXTRA_DIST += \
         labs/instructor/queue/hidden.c \
         labs/instructor/queue/mutants \
         labs/instructor/queue/solution/queue.c \
-        labs/instructor/queue/wrong-again/queue.c \
-        labs/instructor/queue/wrong-child/queue.c \
-        labs/instructor/queue/wrong-forever/queue.c \
-        labs/instructor/queue/wrong-limit/queue.c \
-        labs/instructor/queue/wrong-memory/queue.c \
-        labs/instructor/queue/wrong-polling/queue.c \
-        labs/instructor/queue/wrong-reads/queue.c \
-        labs/instructor/queue/wrong-thread/queue.c \
-        labs/instructor/queue/wrong-timed/queue.c \
-        labs/instructor/queue/wrong-two/queue.c
+        labs/instructor/queue/wrong-again.patch \
+        labs/instructor/queue/wrong-child.patch \
+        labs/instructor/queue/wrong-forever.patch \
+        labs/instructor/queue/wrong-limit.patch \
+        labs/instructor/queue/wrong-memory.patch \
+        labs/instructor/queue/wrong-polling.patch \
+        labs/instructor/queue/wrong-reads.patch \
+        labs/instructor/queue/wrong-thread.patch \
+        labs/instructor/queue/wrong-timed.patch \
+        labs/instructor/queue/wrong-two.patch
 
 EXTRA_DIST += \
         labs/versions/Makefile \
@@ -172,15 +167,19 @@ EXTRA_DIST += \
         labs/instructor/versions/expected \
         labs/instructor/versions/hidden.c \
         labs/instructor/versions/solution/versions.c \
-        labs/instructor/versions/wrong-copy/versions.c \
-        labs/instructor/versions/wrong-flags/versions.c \
-        labs/instructor/versions/wrong-held/versions.c \
-        labs/instructor/versions/wrong-memcpy/versions.c \
-        labs/instructor/versions/wrong-oldest/versions.c \
-        labs/instructor/versions/wrong-once/versions.c \
-        labs/instructor/versions/wrong-reads/versions.c \
-        labs/instructor/versions/wrong-spin/versions.c \
-        labs/instructor/versions/wrong-walk/versions.c
+        labs/instructor/versions/wrong-calls.patch \
+        labs/instructor/versions/wrong-copy.patch \
+        labs/instructor/versions/wrong-flags.patch \
+        labs/instructor/versions/wrong-goes.patch \
+        labs/instructor/versions/wrong-held.patch \
+        labs/instructor/versions/wrong-memcpy.patch \
+        labs/instructor/versions/wrong-oldest.patch \
+        labs/instructor/versions/wrong-once.patch \
+        labs/instructor/versions/wrong-reads.patch \
+        labs/instructor/versions/wrong-spin.patch \
+        labs/instructor/versions/wrong-told.patch \
+        labs/instructor/versions/wrong-twice.patch \
+        labs/instructor/versions/wrong-walk.patch
 
 EXTRA_DIST += \
         labs/recovery/Makefile \
@@ -208,13 +207,14 @@ EXTRA_DIST += \
         labs/instructor/recovery/hidden.c \
         labs/instructor/recovery/mutants \
         labs/instructor/recovery/solution/recovery.c \
-        labs/instructor/recovery/wrong-checksum/recovery.c \
-        labs/instructor/recovery/wrong-flood/recovery.c \
-        labs/instructor/recovery/wrong-incarnation/recovery.c \
-        labs/instructor/recovery/wrong-kept/recovery.c \
-        labs/instructor/recovery/wrong-locks/recovery.c \
-        labs/instructor/recovery/wrong-order/recovery.c \
-        labs/instructor/recovery/wrong-remembers/recovery.c
+        labs/instructor/recovery/wrong-checksum.patch \
+        labs/instructor/recovery/wrong-flood.patch \
+        labs/instructor/recovery/wrong-incarnation.patch \
+        labs/instructor/recovery/wrong-kept.patch \
+        labs/instructor/recovery/wrong-locks.patch \
+        labs/instructor/recovery/wrong-order.patch \
+        labs/instructor/recovery/wrong-remembers.patch \
+        labs/instructor/recovery/wrong-twice.patch
 
 EXTRA_DIST += \
         labs/structure/Makefile \
@@ -240,14 +240,14 @@ EXTRA_DIST += \
         labs/instructor/structure/hidden.c \
         labs/instructor/structure/mutants \
         labs/instructor/structure/solution/table.c \
-        labs/instructor/structure/wrong-asked/table.c \
-        labs/instructor/structure/wrong-beside/table.c \
-        labs/instructor/structure/wrong-counter/table.c \
-        labs/instructor/structure/wrong-early/table.c \
-        labs/instructor/structure/wrong-full/table.c \
-        labs/instructor/structure/wrong-nodes/table.c \
-        labs/instructor/structure/wrong-outside/table.c \
-        labs/instructor/structure/wrong-parts/table.c
+        labs/instructor/structure/wrong-asked.patch \
+        labs/instructor/structure/wrong-beside.patch \
+        labs/instructor/structure/wrong-counter.patch \
+        labs/instructor/structure/wrong-early.patch \
+        labs/instructor/structure/wrong-full.patch \
+        labs/instructor/structure/wrong-nodes.patch \
+        labs/instructor/structure/wrong-outside.patch \
+        labs/instructor/structure/wrong-parts.patch
 
 EXTRA_DIST += \
         labs/instructor/forged/calls.c.in \
@@ -267,17 +267,9 @@ EXTRA_DIST += \
 
 EXTRA_DIST += labs/classroom/race.yml labs/instructor/gradescope/Containerfile
 
-dist_noinst_SCRIPTS += labs/grader/judge labs/grader/quote labs/gradeall labs/instructor/check labs/instructor/handout labs/instructor/mutants \
+dist_noinst_SCRIPTS += labs/grader/judge labs/grader/quote labs/gradeall labs/instructor/check labs/instructor/handout labs/instructor/mutants labs/instructor/wrong \
         labs/instructor/gradescope/grade_class labs/instructor/gradescope/pack labs/instructor/gradescope/run_autograder \
         labs/instructor/gradescope/setup.sh labs/instructor/classroom labs/classroom/install_libxac labs/classroom/test \
-        labs/instructor/isolation/wrong-hidden/checker.c \
-        labs/instructor/isolation/wrong-hidden/duty.c \
-        labs/instructor/race/wrong-numbers/bank.c \
-        labs/instructor/recovery/wrong-twice/recovery.c \
-        labs/instructor/versions/wrong-calls/versions.c \
-        labs/instructor/versions/wrong-goes/versions.c \
-        labs/instructor/versions/wrong-told/versions.c \
-        labs/instructor/versions/wrong-twice/versions.c \
         labs/classroom/workflow
 
 LABS_OPTIONS = --sample
