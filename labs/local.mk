@@ -176,6 +176,7 @@ EXTRA_DIST += \
         labs/instructor/versions/wrong-oldest.patch \
         labs/instructor/versions/wrong-once.patch \
         labs/instructor/versions/wrong-reads.patch \
+        labs/instructor/versions/wrong-signal.patch \
         labs/instructor/versions/wrong-spin.patch \
         labs/instructor/versions/wrong-told.patch \
         labs/instructor/versions/wrong-twice.patch \
@@ -211,6 +212,7 @@ EXTRA_DIST += \
         labs/instructor/recovery/wrong-flood.patch \
         labs/instructor/recovery/wrong-incarnation.patch \
         labs/instructor/recovery/wrong-kept.patch \
+        labs/instructor/recovery/wrong-looks.patch \
         labs/instructor/recovery/wrong-locks.patch \
         labs/instructor/recovery/wrong-order.patch \
         labs/instructor/recovery/wrong-remembers.patch \

@@ -9,6 +9,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -89,7 +90,6 @@ static const int allowed[] = {
         SYS_getegid,
         SYS_getrusage,
         SYS_getrlimit,
-        SYS_prctl,
         SYS_uname,
         SYS_getrandom,
         SYS_execve,
@@ -106,11 +106,7 @@ static const int allowed[] = {
         SYS_times,
         SYS_getitimer,
         SYS_setitimer,
-        SYS_rt_sigaction,
         SYS_rt_sigprocmask,
-        SYS_rt_sigpending,
-        SYS_rt_sigsuspend,
-        SYS_rt_sigtimedwait,
         SYS_rt_sigreturn,
         SYS_sigaltstack,
         SYS_restart_syscall,
@@ -216,6 +212,30 @@ static void look_at_moves(struct program *program)
         give(program, SECCOMP_RET_ERRNO | EPERM);
 }
 
+/* The call fails with EPERM if an argument is one of these; else it is allowed. */
+static void refuse_number(struct program *program, int call, int argument, const int *numbers, int count)
+{
+        const uint8_t lines = (uint8_t)(2 * count + 2);
+        add(program, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, lines));
+        load(program, offsetof(struct seccomp_data, args) + 8 * (size_t)argument);
+        for (int i = 0; i < count; i++) {
+                only_if(program, (uint32_t)numbers[i]);
+                give(program, SECCOMP_RET_ERRNO | EPERM);
+        }
+        give(program, SECCOMP_RET_ALLOW);
+}
+
+/* It does not learn that it was stopped and goes on, nor ends the C library's own threads; and has no names or flags
+ * that others could look at. */
+static void look_at_itself(struct program *program)
+{
+        enum { OF_LIBC = 32 };
+        const int signals[] = { SIGCONT, OF_LIBC, OF_LIBC + 1 };
+        const int names[] = { PR_SET_NAME, PR_SET_DUMPABLE };
+        refuse_number(program, SYS_rt_sigaction, 0, signals, COUNT(signals));
+        refuse_number(program, SYS_prctl, 0, names, COUNT(names));
+}
+
 static void look_at_machine(struct program *program)
 {
         load(program, offsetof(struct seccomp_data, arch));
@@ -271,6 +291,7 @@ int calls_limit(enum calls calls)
         look_at_machine(&program);
         look_at_processes(&program, calls);
         look_at_files(&program, calls);
+        look_at_itself(&program);
         allow_all(&program, allowed, COUNT(allowed));
         if (calls != CALLS_ALONE) {
                 look_at_moves(&program);

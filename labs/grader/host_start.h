@@ -35,8 +35,8 @@ enum host_descriptor {
 enum { HOST_NOT_STARTED = 126, HOST_SAID_BYTES = 4000, HOST_IN_MOST = 4 << 20, HOST_OUT_MOST = 64 << 20 };
 
 struct host_request {
-        int32_t act, stop_at; /* the step before which it stands; who it is knows before its first act (stops.h) */
-        uint32_t byte_len;    /* of what follows */
+        int32_t act;
+        uint32_t byte_len; /* of what follows */
 };
 
 struct host_reply {

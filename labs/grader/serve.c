@@ -93,7 +93,7 @@ int main(int argc, char **argv)
         struct host_request request;
         if (argc != 3)
                 return 2;
-        stops_role = (struct stops_role){ argv[1][0] == '-' ? '\0' : argv[1][0], 0, HOST_SAID, HOST_GO };
+        stops_role = (struct stops_role){ argv[1][0] == '-' ? '\0' : argv[1][0], HOST_SAID, HOST_GO };
         random_begin((uint32_t)strtoul(argv[2], NULL, 10), "host");
         if (fcntl(HOST_STEPS, F_GETFD) >= 0) /* else it has its own, which nobody sees */
                 memory_attach(MEMORY_STEPS, HOST_STEPS);
@@ -103,7 +103,6 @@ int main(int argc, char **argv)
                 receive_all(&request, sizeof(request));
                 grader_check(request.byte_len <= sizeof(in), "%u bytes are too many", request.byte_len);
                 receive_all(in, request.byte_len);
-                stops_role.stop_at = request.stop_at;
                 size_t byte_len = find_act(request.act)(in, request.byte_len, out, sizeof(out));
                 fflush(NULL);
                 reply(0, out, byte_len);

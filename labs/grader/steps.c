@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * A and B are processes, with two pipes between A and the test: A says by the first that it stands before its n-th
- * step, and goes on when the second is closed. While A stands, only B runs, so that what they note needs no lock.
+ * A and B are processes. A asks the test for each of its steps, and the test counts them: A does not know before which
+ * one it is to stand. It goes on freely when the test has closed its end. While A stands, only B runs, so that what
+ * they note needs no lock.
  */
 
 #include "labs/grader/steps.h"
@@ -13,6 +14,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "labs/grader/grader.h"
@@ -24,11 +26,10 @@ enum { STAND_MS = 20, SLEEP_MS = 200 };
 
 static int patience_ms = 1000;
 static bool has_passed, has_slept_on, was_killed;
-static int said[2], go[2];
+static int said[2], go[2]; /* a pipe, and a pair of sockets, which no dead reader makes a signal of */
 
 struct task {
         char who;
-        int stop_at;
         void (*run)(void *arg);
         void *arg;
 };
@@ -36,7 +37,7 @@ struct task {
 static void run_task(void *arg)
 {
         const struct task *task = arg;
-        stops_role = (struct stops_role){ task->who, task->stop_at, said[1], go[0] };
+        stops_role = (struct stops_role){ task->who, said[1], go[0] };
         if (task->who == 'B')
                 close(said[1]);
         close(go[1]);
@@ -44,25 +45,59 @@ static void run_task(void *arg)
 }
 
 /* Starts A. What it says is read from said[0], and it goes on when go[1] is closed. */
-static pid_t start_first(int n, void (*first)(void *arg), void *arg)
+static pid_t start_first(void (*first)(void *arg), void *arg)
 {
-        grader_check(pipe2(said, O_CLOEXEC) == 0 && pipe2(go, O_CLOEXEC) == 0, "no pipe: %s", strerror(errno));
+        grader_check(pipe2(said, O_CLOEXEC) == 0 && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, go) == 0,
+                     "no pipe: %s", strerror(errno));
         memset(memory_stops(), 0, sizeof(struct stops));
         was_killed = false;
-        pid_t pid = worker_start(1, run_task, &(struct task){ 'A', n, first, arg });
+        pid_t pid = worker_start(1, run_task, &(struct task){ 'A', first, arg });
         close(said[1]);
         close(go[0]);
         return pid;
 }
 
-/* Waits until A stands or has ended. Returns whether it stands. */
-static bool await_first(void)
+enum first { FIRST_ENDED, FIRST_STANDS, FIRST_WENT_ON };
+
+/* The next step that A asks for. It stands if that is the last of `left`, of its writes if n < 0; else it may take it.
+ */
+static enum first answer_first(int n, int *left)
 {
-        char byte;
+        char kind;
         ssize_t got;
-        while ((got = read(said[0], &byte, 1)) < 0 && errno == EINTR)
+        while ((got = read(said[0], &kind, 1)) < 0 && errno == EINTR)
                 continue;
-        return got == 1;
+        if (got != 1)
+                return FIRST_ENDED;
+        *left -= n > 0 || kind == STOPS_WRITE;
+        if (*left == 0)
+                return FIRST_STANDS;
+        return send(go[1], "g", 1, MSG_NOSIGNAL) == 1 ? FIRST_WENT_ON : FIRST_ENDED;
+}
+
+/* Waits until A stands or has ended. Returns whether it stands. */
+static bool await_first(int n)
+{
+        int left = n < 0 ? -n : n;
+        enum first first = FIRST_WENT_ON;
+        while (first == FIRST_WENT_ON)
+                first = answer_first(n, &left);
+        return first == FIRST_STANDS;
+}
+
+/* The same for an A that may fall asleep: it is then asleep, and does not ask. */
+static bool await_sleeper(pid_t a, int n)
+{
+        int left = n < 0 ? -n : n;
+        struct pollfd asking = { .fd = said[0], .events = POLLIN };
+        enum first first = FIRST_WENT_ON;
+        while (first == FIRST_WENT_ON) {
+                if (poll(&asking, 1, STAND_MS) > 0)
+                        first = answer_first(n, &left);
+                else if (worker_await_sleep(a, SLEEP_MS) && poll(&asking, 1, 0) == 0)
+                        break;
+        }
+        return first == FIRST_STANDS;
 }
 
 /* Whether it has ended within so long, and longer on a busy machine. It is not reaped. */
@@ -92,7 +127,7 @@ static void hold_first(pid_t a)
 {
         const struct stops *stops = memory_stops();
         worker_hold(a);
-        grader_check(!worker_has_ended(a) && stops->count == stops->stopped_at,
+        grader_check(!worker_has_ended(a) && stops->count == stops->asked_at,
                      "A was stopped before an access, and went on by itself");
 }
 
@@ -101,7 +136,7 @@ static pid_t start_second(pid_t a, bool stands, void (*second)(void *arg), void 
 {
         if (stands)
                 hold_first(a);
-        pid_t b = worker_start(2, run_task, &(struct task){ 'B', 0, second, arg });
+        pid_t b = worker_start(2, run_task, &(struct task){ 'B', second, arg });
         has_passed = stands && ends_within(b, patience_ms);
         if (stands)
                 worker_let_go(a);
@@ -118,8 +153,8 @@ static void check_end(int n)
 
 bool steps_meet(int n, void (*first)(void *arg), void (*second)(void *arg), void *arg)
 {
-        pid_t a = start_first(n, first, arg);
-        bool stands = await_first();
+        pid_t a = start_first(first, arg);
+        bool stands = await_first(n);
         if (!stands) {
                 worker_join(a, "process A");
                 check_end(n);
@@ -134,11 +169,8 @@ bool steps_meet(int n, void (*first)(void *arg), void (*second)(void *arg), void
 
 bool steps_meet_sleeper(int n, void (*first)(void *arg), void (*second)(void *arg), void *arg)
 {
-        pid_t a = start_first(n, first, arg);
-        struct pollfd standing = { .fd = said[0], .events = POLLIN };
-        while (poll(&standing, 1, STAND_MS) == 0 && !worker_await_sleep(a, SLEEP_MS))
-                continue;
-        bool stands = poll(&standing, 1, 0) == 1 && await_first();
+        pid_t a = start_first(first, arg);
+        bool stands = await_sleeper(a, n);
         pid_t b = start_second(a, stands, second, arg);
         worker_join(b, "process B");
 
@@ -161,8 +193,8 @@ bool steps_slept_on(void)
 
 bool steps_kill(int n, void (*first)(void *arg), void *arg)
 {
-        pid_t a = start_first(n, first, arg);
-        bool stands = await_first();
+        pid_t a = start_first(first, arg);
+        bool stands = await_first(n);
         was_killed = stands;
         if (stands) {
                 hold_first(a);
@@ -178,11 +210,11 @@ bool steps_kill(int n, void (*first)(void *arg), void *arg)
 
 bool steps_sleeps(void (*first)(void *arg), void *arg, int idle_ms)
 {
-        pid_t a = start_first(0, first, arg);
+        pid_t a = start_first(first, arg);
+        close(go[1]); /* it stands nowhere */
         bool sleeps = worker_await_sleep(a, idle_ms * grader_patience());
         worker_kill(a);
         close(said[0]);
-        close(go[1]);
         return sleeps;
 }
 
@@ -216,7 +248,7 @@ void steps_show(char *text, size_t text_bytes, void (*name_of)(size_t offset, ch
                 used += (size_t)snprintf(text + used, text_bytes - used, "%s%c %s %s%s\n",
                                          note.who == 'A' ? "    " : "                                ",
                                          note.who == 'A' ? 'A' : 'B', note.is_write ? "writes" : "reads ", name, value);
-                if (was_killed && i + 1 == stops->stopped_at && used < text_bytes)
+                if (was_killed && i + 1 == stops->asked_at && used < text_bytes)
                         used += (size_t)snprintf(text + used, text_bytes - used, "    A is killed here\n");
         }
 }

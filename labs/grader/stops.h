@@ -42,8 +42,11 @@ struct stops {
         atomic_long accesses;
         int count;
         struct stops_note note[STOPS_NOTES];
-        int stopped_at; /* so many notes there were when A was stopped */
+        int asked_at; /* so many notes there were when A last asked for a step */
 };
+
+/* What A says. */
+enum { STOPS_READ = 'r', STOPS_WRITE = 'w' };
 
 /* Accesses were more than there is room for: the later ones were not noted. */
 bool stops_are_full(void);
@@ -51,8 +54,7 @@ bool stops_are_full(void);
 /* Which part this process plays, or its host. */
 struct stops_role {
         char who;     /* 'A' or 'B', or 0 */
-        int stop_at;  /* A says that it stands before this step; -n: before its n-th write */
-        int said, go; /* by one byte on the one, and goes on when the other one is closed */
+        int said, go; /* A asks for each step by a byte on the one, and goes on when one comes by the other */
 };
 
 extern struct stops_role stops_role;

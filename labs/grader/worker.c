@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -292,18 +293,44 @@ long worker_sleeps(pid_t worker)
         return look_at_thread(process, thread, &count) == 'S' ? count : -1;
 }
 
-int worker_threads(pid_t worker)
+/* Each thread of its host, or of itself, if it has none, to visit(). */
+static void each_thread(pid_t worker, void (*visit)(const char *thread, uint64_t *result), uint64_t *result)
 {
         const pid_t host = host_of(worker);
         char name[40];
-        int count = 0;
 
         snprintf(name, sizeof(name), "/proc/%d/task", (int)(host == 0 ? worker : host));
         DIR *threads = opendir(name);
         if (threads == NULL)
-                return 0;
+                return;
         for (struct dirent *entry; (entry = readdir(threads)) != NULL;)
-                count += entry->d_name[0] != '.';
+                if (entry->d_name[0] != '.')
+                        visit(entry->d_name, result);
         closedir(threads);
-        return count;
+}
+
+static void count_one(const char *thread, uint64_t *result)
+{
+        (void)thread;
+        ++*result;
+}
+
+int worker_threads(pid_t worker)
+{
+        uint64_t count = 0;
+        each_thread(worker, count_one, &count);
+        return (int)count;
+}
+
+/* In whatever order they come. */
+static void add_one(const char *thread, uint64_t *result)
+{
+        *result += ((uint64_t)strtol(thread, NULL, 10) + 1) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+uint64_t worker_thread_set(pid_t worker)
+{
+        uint64_t sum = 0;
+        each_thread(worker, add_one, &sum);
+        return sum;
 }

@@ -5,6 +5,7 @@
 /* The processes that a test starts. One that crashes or fails, or whose host does (host.h), fails the test. */
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* A process that calls run(arg) and ends. What it draws at random is of stream `number`. */
@@ -43,6 +44,9 @@ long worker_sleeps(pid_t worker);
 
 /* How many threads its host has, or it has itself, if it has none; that of a test is getpid(). 0: it is no more. */
 int worker_threads(pid_t worker);
+
+/* A number that tells which threads these are, and changes when one ends or begins. */
+uint64_t worker_thread_set(pid_t worker);
 
 /* The number of the worker that asks; 0: it is the test itself. */
 int worker_number(void);

@@ -243,8 +243,9 @@ static void require_quiet(pid_t a, const char *what)
                      what, threads - usual);
         for (int window = 0; window < WINDOWS; window++) {
                 long before = worker_sleeps(a);
+                uint64_t set = worker_thread_set(a); /* a thread that has ended has taken its count with it */
                 poll(NULL, 0, QUIET_MS);
-                if (before >= 0 && worker_sleeps(a) == before)
+                if (before >= 0 && worker_sleeps(a) == before && worker_thread_set(a) == set)
                         return;
         }
         grader_fail("A: %s\nnothing changes, nobody works who could die, and A wakes in each %d ms", what, QUIET_MS);
