@@ -2,6 +2,7 @@
 #include "base/memory_group.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -140,16 +141,22 @@ static const char *below(const char *top, const char *group)
         return is_below && strcmp(group + length, "/") != 0 && !strstr(group + length, "/..") ? group + length : "";
 }
 
-void memory_group_find(const char *root, struct memory_group *group)
+/* Returns false: the path is too long. */
+static bool set_process(struct place *place, const char *root, uint32_t process)
 {
-        static const char process[] = "/proc/self";
+        const int length = process ? snprintf(place->path, MEMORY_GROUP_PATH, "%s/proc/%" PRIu32, root, process)
+                                   : snprintf(place->path, MEMORY_GROUP_PATH, "%s/proc/self", root);
+        place->directory = (size_t)length;
+        return length < MEMORY_GROUP_PATH;
+}
+
+void memory_group_find(const char *root, uint32_t process, struct memory_group *group)
+{
         struct search search = { .in_old = "" };
-        struct place place = { .directory = strlen(root) + sizeof(process) - 1 };
+        struct place place;
         *group = (struct memory_group){ .path = "" };
-        if (place.directory >= MEMORY_GROUP_PATH)
+        if (!set_process(&place, root, process))
                 return;
-        strcpy(place.path, root);
-        strcat(place.path, process);
         read_lines(&place, "cgroup", take_group, &search);
         read_lines(&place, "mountinfo", take_mount, &search);
         group->is_unified = !search.old[0] || !search.in_old[0];

@@ -3,7 +3,7 @@
 #define BASE_MEMORY_GROUP_H
 
 /*
- * The control group in which the kernel counts this process's memory, and how much memory that group may still take:
+ * The control group in which the kernel counts a process's memory, and how much memory that group may still take:
  * version 1 (memory.limit_in_bytes) and 2 (memory.max, memory.high) of control groups. The kernel ends a process whose
  * group is at its limit and has nothing to give up. Memory files count, and cannot be given up without swap; the page
  * cache of other files can be, once it is clean.
@@ -27,8 +27,9 @@ struct memory_room {
         uint64_t limit;
 };
 
-/* root: where /proc and /sys are looked for; "", or a folder of a test. A group that cannot be found limits nothing. */
-void memory_group_find(const char *root, struct memory_group *group);
+/* The group of a process; 0: of this one. root: where /proc and /sys are looked for; "", or a folder of a test. A group
+ * that cannot be found limits nothing. */
+void memory_group_find(const char *root, uint32_t process, struct memory_group *group);
 
 /* Async-signal-safe. A group that is no more limits nothing. */
 void memory_group_look(const struct memory_group *group, struct memory_room *room);

@@ -314,3 +314,15 @@ void inspect_free(struct inspection *inspection)
         free(inspection->participant);
         free(inspection);
 }
+
+/* ---- Memory ---- */
+
+void inspect_room(uint32_t pid, struct inspect_room *room)
+{
+        struct memory_group group;
+        struct memory_room left;
+        memory_group_find("", pid, &group);
+        memory_group_look(&group, &left);
+        *room = (struct inspect_room){ .more = allowance_within(&left), .left = left.left, .limit = left.limit };
+        memcpy(room->group, group.path, sizeof(room->group));
+}

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/byte_lock.h"
+#include "base/memory_group.h"
 #include "libxac/ground/shared.h"
 #include "recovery/manifest.h"
 
@@ -129,6 +130,15 @@ struct inspection {
 int inspect_take(int directory, const struct byte_lock_file *lock, const struct manifest *manifest,
                  struct inspection **out);
 void inspect_free(struct inspection *inspection);
+
+/* What the control group of a process lets the pool still have (R44). */
+struct inspect_room {
+        uint64_t more;  /* bytes; UINT64_MAX: nothing limits it */
+        uint64_t left;  /* that the group has, or the one above it that has least, */
+        uint64_t limit; /* of so many */
+        char group[MEMORY_GROUP_PATH];
+};
+void inspect_room(uint32_t pid, struct inspect_room *room);
 
 /* Which commit made the newest version of a page. */
 struct inspect_page {

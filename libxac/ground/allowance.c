@@ -16,11 +16,11 @@ static void find_group(struct memory_group *group)
         static struct memory_group found;
         static pid_t found_by;
         if (pthread_mutex_trylock(&mutex)) {
-                memory_group_find("", group);
+                memory_group_find("", 0, group);
                 return;
         }
         if (found_by != getpid())
-                memory_group_find("", &found);
+                memory_group_find("", 0, &found);
         found_by = getpid();
         *group = found;
         pthread_mutex_unlock(&mutex);
@@ -32,15 +32,20 @@ void allowance_begin(struct allowance *allowance)
         atomic_init(&allowance->granted, 0);
 }
 
+uint64_t allowance_within(const struct memory_room *room)
+{
+        if (room->limit == UINT64_MAX)
+                return UINT64_MAX;
+        const uint64_t part = room->limit / RESERVE_PART;
+        const uint64_t reserve = part < RESERVE_MAX ? part : RESERVE_MAX;
+        return room->left > reserve ? room->left - reserve : 0;
+}
+
 uint64_t allowance_now(const struct allowance *allowance)
 {
         struct memory_room room;
         memory_group_look(&allowance->group, &room);
-        if (room.limit == UINT64_MAX)
-                return UINT64_MAX;
-        const uint64_t part = room.limit / RESERVE_PART;
-        const uint64_t reserve = part < RESERVE_MAX ? part : RESERVE_MAX;
-        return room.left > reserve ? room.left - reserve : 0;
+        return allowance_within(&room);
 }
 
 uint64_t allowance_limit(const struct allowance *allowance)

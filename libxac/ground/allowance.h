@@ -20,6 +20,8 @@ struct allowance {
 };
 
 void allowance_begin(struct allowance *allowance);
+/* What is touched of the room of a group at most, in bytes; UINT64_MAX: nothing limits it. */
+uint64_t allowance_within(const struct memory_room *room);
 /* Bytes that may be touched now; UINT64_MAX: nothing limits it. */
 uint64_t allowance_now(const struct allowance *allowance);
 /* All that the group allows, or the machine has. Bytes. */

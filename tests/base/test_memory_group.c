@@ -30,7 +30,7 @@ static void expect(uint64_t left, uint64_t limit)
 {
         struct memory_group group;
         struct memory_room room;
-        memory_group_find(root, &group);
+        memory_group_find(root, 0, &group);
         memory_group_look(&group, &room);
         assert_int_equal(room.left, left);
         assert_int_equal(room.limit, limit);

@@ -42,6 +42,7 @@ TOOL_TESTS = \
         %D%/test_serve_shm \
         %D%/test_serve_turns \
         %D%/test_stat \
+        %D%/test_stat_memory \
         %D%/test_stat_stopped \
         %D%/test_top \
         %D%/test_trace \
@@ -125,6 +126,9 @@ TRACE_TESTED = %D%/json_check.c %D%/json_check.h %D%/trace_chew.c %D%/trace_chew
 %C%_test_scrub_LDADD = $(CONTRACT_LIBS)
 %C%_test_stat_SOURCES = %D%/test_stat.c $(TOOL_COMMON)
 %C%_test_stat_LDADD = $(CONTRACT_LIBS)
+%C%_test_stat_memory_SOURCES = %D%/test_stat_memory.c bench/support/little_memory.c bench/support/little_memory.h $(TOOL_COMMON)
+%C%_test_stat_memory_CFLAGS = $(AM_CFLAGS)
+%C%_test_stat_memory_LDADD = $(CONTRACT_LIBS)
 %C%_test_stat_stopped_SOURCES = %D%/test_stat_stopped.c $(TOOL_COMMON)
 %C%_test_stat_stopped_LDADD = tests/support/libsupport.la $(UNIT_LIBS) # it stops in the middle of a system call
 %C%_test_top_SOURCES = %D%/test_top.c $(TOOL_COMMON)

@@ -8,6 +8,7 @@
 #include "base/sys.h"
 #include "tools/xac/machine.h"
 #include "tools/xac/maps.h"
+#include "tools/xac/memory.h"
 #include "tools/xac/process.h"
 
 /* Others write the manifest when they create files: what was read a moment ago may be old. */
@@ -130,6 +131,7 @@ static void print_pool(const struct inspection *inspection)
         say(stdout, "%s, %s\n", inspection->memory,
             tool_bytes(inspection->part[0].byte_len + inspection->part[1].byte_len + inspection->part[2].byte_len));
         print_room(inspection);
+        memory_print(inspection);
 }
 
 /* One that nobody has mapped in this session is as long as it lies there. */
@@ -207,6 +209,8 @@ static void print_processes(const struct place *place, const struct inspection *
                 print_process(inspection, process);
                 if (process->is_alive)
                         maps_print(place, inspection, process->pid);
+                if (process->is_alive && maps_have_memory(inspection, process->pid))
+                        memory_print_process(process->pid);
                 say(stdout, "\n");
         }
 }

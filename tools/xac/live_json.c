@@ -2,6 +2,7 @@
 #include "tools/xac/live_json.h"
 
 #include "tools/xac/maps.h"
+#include "tools/xac/memory.h"
 #include "tools/xac/process.h"
 #include "tools/xac/tool.h"
 
@@ -50,6 +51,8 @@ static void put_process(struct json *json, const struct inspection *inspection, 
         json_bool(json, "alive", process->is_alive);
         json_bool(json, "stopped", is_stopped);
         json_number(json, "participants", process->participants);
+        if (process->is_alive && maps_have_memory(inspection, process->pid))
+                memory_put_process(json, process->pid);
         json_close(json, '}');
 }
 
@@ -76,10 +79,13 @@ static void put_participant(struct json *json, const struct inspection *inspecti
 
 void live_put_memory(struct json *json, const struct inspection *inspection)
 {
-        if (inspection)
+        if (inspection) {
                 put_pool(json, inspection);
-        else
+                memory_put(json, inspection);
+        } else {
                 json_null(json, "pool");
+                json_null(json, "memory");
+        }
         json_open(json, "process_list", '[');
         for (uint32_t i = 0; inspection && i < inspection->process_count; i++)
                 put_process(json, inspection, &inspection->process[i]);

@@ -74,6 +74,8 @@ TRACE_READER = \
         %D%/main.c \
         %D%/maps.c \
         %D%/maps.h \
+        %D%/memory.c \
+        %D%/memory.h \
         %D%/meter.c \
         %D%/meter.h \
         %D%/opening.c \

@@ -219,7 +219,7 @@ static void end_some(struct server *server)
         server->ending = NULL;
 }
 
-/* The background thread keeps a quarter of the pool free. Where it can not, snapshots are in its way, or soon will be.
+/* The background thread keeps half of the pool free. Where it can not, snapshots are in its way, or soon will be.
  * Where /dev/shm has no more memory the pool ends there, although it may become larger. */
 static bool is_pool_nearly_full(const struct server *server)
 {
