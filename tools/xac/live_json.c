@@ -43,16 +43,15 @@ static void put_pool(struct json *json, const struct inspection *inspection)
 
 static void put_process(struct json *json, const struct inspection *inspection, const struct inspect_process *process)
 {
-        const bool is_stopped =
-                process->is_alive && process_is_stopped(process->pid) && maps_have_memory(inspection, process->pid);
+        const bool is_here = process->is_alive && maps_have_memory(inspection, process->pid);
+        const bool is_stopped = is_here && process_is_stopped(process->pid);
 
         json_open(json, NULL, '{');
         json_number(json, "pid", process->pid);
         json_bool(json, "alive", process->is_alive);
         json_bool(json, "stopped", is_stopped);
         json_number(json, "participants", process->participants);
-        if (process->is_alive && maps_have_memory(inspection, process->pid))
-                memory_put_process(json, process->pid);
+        memory_put_process(json, is_here ? process->pid : 0);
         json_close(json, '}');
 }
 

@@ -17,7 +17,7 @@ void memory_print_process(uint32_t pid);
 
 /* "memory": what memory_print() says. */
 void memory_put(struct json *json, const struct inspection *inspection);
-/* Members of the object of a process. */
+/* Members of the object of a process; 0: nobody can say which it is. */
 void memory_put_process(struct json *json, uint32_t pid);
 
 #endif
