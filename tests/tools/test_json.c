@@ -55,9 +55,9 @@ static const struct field log_fields[] = { { "commits", "0n", NULL },
                                            { "files_bytes", "0", NULL },
                                            { 0 } };
 static const struct field file_fields[] = { { "name", "\"", NULL }, { "bytes", "0n", NULL }, { 0 } };
-static const struct field memory_fields[] = { { "more_for_pool", "0", NULL }, { "group_of_pid", "0n", NULL },
-                                              { "group", "\"n", NULL },       { "group_left", "0n", NULL },
-                                              { "group_limit", "0n", NULL },  { 0 } };
+static const struct field room_fields[] = { { "more_for_pool", "0", NULL }, { "group_of_pid", "0n", NULL },
+                                            { "group", "\"n", NULL },       { "group_left", "0n", NULL },
+                                            { "group_limit", "0n", NULL },  { 0 } };
 static const struct field process_fields[] = { { "pid", "0", NULL },
                                                { "alive", "t", NULL },
                                                { "stopped", "t", NULL },
@@ -99,7 +99,7 @@ static const struct field stat_fields[] = { { "environment", "\"", NULL },
                                             { "archive", "{n", archive_fields },
                                             { "files", "[", file_fields },
                                             { "pool", "{n", pool_fields },
-                                            { "memory", "{n", memory_fields },
+                                            { "memory", "{n", room_fields },
                                             { "process_list", "[", process_fields },
                                             { "participants", "[", participant_fields },
                                             { "backup", "{n", backup_fields },
