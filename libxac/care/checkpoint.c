@@ -53,29 +53,15 @@ static void unpin(struct shared *shared)
 
 /* ---- 3. area ---- */
 
-/* Does home lack the version in a published slot? After a death in the middle of a flip the head knows. */
-static int is_not_home(struct shared *shared, uint32_t no, uint64_t tag)
-{
-        const struct slot *slot = &shared->slots[no];
-        if (!atomic_load(&slot->home_epoch))
-                return 1;
-        uint64_t page = atomic_load(&slot->page);
-        if (!shared_map_heads(shared, page_id_file(page)))
-                return -ENOMEM;
-        return version_newest(shared, page) == version_word(tag, no);
-}
-
 /* Is it visible(page, C), and not home? The pin keeps it where it is if so. 1, 0 or -ENOMEM. */
 static int is_visible(void *arg, uint32_t no)
 {
         struct checkpoint *checkpoint = arg;
-        const struct slot *slot = &checkpoint->shared->slots[no];
         uint64_t tag = version_seen_in_slot(checkpoint->shared, no, 0, checkpoint->sequence);
         if (!tag)
                 return 0;
-        if (slot_state(slot) == SLOT_PUBLISHED)
-                return is_not_home(checkpoint->shared, no, tag);
-        return !atomic_load(&slot->home_epoch);
+        int is_home = version_is_home(checkpoint->shared, no, tag);
+        return is_home < 0 ? is_home : !is_home;
 }
 
 static struct page_image image_of(void *arg, uint64_t i)

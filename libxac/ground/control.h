@@ -282,14 +282,25 @@ static inline uint32_t slot_use(enum slot_state state, uint32_t owner)
         return owner << 2 | (uint32_t)state;
 }
 
+static inline enum slot_state slot_use_state(uint32_t use)
+{
+        return (enum slot_state)(use & 3);
+}
+
+static inline uint32_t slot_use_owner(uint32_t use)
+{
+        return use >> 2;
+}
+
+/* Who wants both, and does not keep others from changing them, loads `use` once. */
 static inline enum slot_state slot_state(const struct slot *slot)
 {
-        return (enum slot_state)(atomic_load_explicit(&slot->use, memory_order_acquire) & 3);
+        return slot_use_state(atomic_load_explicit(&slot->use, memory_order_acquire));
 }
 
 static inline uint32_t slot_owner(const struct slot *slot)
 {
-        return atomic_load_explicit(&slot->use, memory_order_acquire) >> 2;
+        return slot_use_owner(atomic_load_explicit(&slot->use, memory_order_acquire));
 }
 
 /* Sets of states. */

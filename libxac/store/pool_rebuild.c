@@ -42,15 +42,18 @@ void pool_rebuild_locked(struct shared *shared)
                 sort_in_locked(shared, no);
 }
 
+/* R45: a page that the dead owner has published may be superseded by a living one meanwhile, whose slot it is from then
+ * on. */
 static void take_back_slot_locked(struct shared *shared, uint32_t no, uint32_t dead_owner)
 {
         shlock_assert_held(&shared->control->pool_lock);
-        struct slot *slot = &shared->slots[no];
-        if (slot_owner(slot) != dead_owner || slot_state(slot) == SLOT_PUBLISHED)
+        const struct slot *slot = &shared->slots[no];
+        const uint32_t use = atomic_load_explicit(&slot->use, memory_order_acquire);
+        if (slot_use_owner(use) != dead_owner || slot_use_state(use) == SLOT_PUBLISHED)
                 return;
         if (slot_is_kept(slot))
                 pool_settle_kept_locked(shared, no);
-        else if (slot_state(slot) == SLOT_RETIRED)
+        else if (slot_use_state(use) == SLOT_RETIRED)
                 pool_hold_locked(shared, no, 0);
         else
                 pool_free_locked(shared, no);

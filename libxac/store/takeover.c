@@ -20,11 +20,10 @@ static void settle_flips_locked(struct shared *shared)
                 struct slot *slot = &shared->slots[no];
                 if (slot_state(slot) != SLOT_PUBLISHED || !atomic_load(&slot->home_epoch))
                         continue;
-                uint64_t page = atomic_load(&slot->page);
-                if (!shared_map_heads(shared, page_id_file(page)))
+                int is_home = version_is_home(shared, no, atomic_load(&slot->tag));
+                if (is_home < 0)
                         continue; /* the next takeover will see it */
-                uint64_t tag = atomic_load(&slot->tag);
-                if (version_newest(shared, page) == version_word(tag, no))
+                if (!is_home)
                         atomic_store(&slot->home_epoch, 0); /* it had not come to the head */
                 else
                         pool_hold_locked(shared, no, 0); /* home took its place, and perhaps others committed since */

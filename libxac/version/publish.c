@@ -10,7 +10,7 @@
 #include "libxac/version/version.h"
 
 /* The slot is superseded by slot `newer` of commit `sequence`; `owner` will give it back. If a dead
- * checkpointer was about to turn its head to home, that is off. */
+ * checkpointer was about to turn its head to home, that is off, before the head is stored (R45). */
 static void supersede(struct slot *slot, uint32_t newer, uint64_t sequence, uint32_t owner)
 {
         invariant(atomic_load_explicit(&slot->tag, memory_order_relaxed) < sequence);

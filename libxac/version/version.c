@@ -51,6 +51,19 @@ uint64_t version_seen_in_slot(const struct shared *shared, uint32_t no, uint64_t
         return state == SLOT_PUBLISHED || (state == SLOT_RETIRED && superseded) ? tag : 0;
 }
 
+/* Whoever turns a head to home announces it in the slot first, and may have died before it came to the head: the head
+ * says whether it did. R45: a commit may supersede the version meanwhile. */
+int version_is_home(struct shared *shared, uint32_t no, uint64_t tag)
+{
+        const struct slot *slot = &shared->slots[no];
+        if (!atomic_load(&slot->home_epoch))
+                return 0;
+        uint64_t page = atomic_load(&slot->page);
+        if (!shared_map_heads(shared, page_id_file(page)))
+                return -ENOMEM;
+        return version_newest(shared, page) != version_word(tag, no) && atomic_load(&slot->home_epoch);
+}
+
 /* The link in the slot that `word` names; false if that slot was given back meanwhile (R3). */
 static bool read_link(struct shared *shared, uint64_t word, uint64_t *older)
 {

@@ -68,6 +68,10 @@ static inline uint64_t version_newest(struct shared *shared, uint64_t page)
  * a newer commit, which is in no sense pinned. */
 uint64_t version_seen_in_slot(const struct shared *shared, uint32_t no, uint64_t after, uint64_t until);
 
+/* Has home taken the place of that version, which the slot holds as long as the caller looks? 1, 0, or -ENOMEM: the
+ * heads cannot be mapped. */
+int version_is_home(struct shared *shared, uint32_t no, uint64_t tag);
+
 /* Takes a superseded slot out of its page's chain, where something newer still links to it.
  * Caller holds the commit lock. -ENOMEM: the heads cannot be mapped. */
 int version_unlink_locked(struct shared *shared, uint32_t no);

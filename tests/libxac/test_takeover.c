@@ -9,6 +9,8 @@
 #include "tests/libxac/engine_stand.h"
 
 #include <limits.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +18,7 @@
 #include "base/hook.h"
 #include "libxac/care/checkpoint.h"
 #include "libxac/ground/ring.h"
+#include "libxac/store/pool_rebuild.h"
 
 #include "tests/base/step.h"
 #include "tests/support/chance.h"
@@ -199,6 +202,113 @@ static void test_flips_of_the_dead_are_settled(void **state)
         for (uint64_t page_no = 0; page_no < 2; page_no++)
                 assert_int_equal(engine_visible(engine, page_no, atomic_load(&shared->control->sequence)),
                                  50 + page_no);
+}
+
+/* ---- Beside the living ---- */
+
+enum { RACES = 100000 };
+
+/* What a commit of the living does to one slot, again and again, while the main thread looks at that slot. */
+struct beside {
+        struct slot *slot;
+        _Atomic uint64_t *head;
+        uint64_t home_epoch, word, newer;
+        uint32_t use, superseded_use;
+        _Atomic int begun, done; /* rounds */
+        _Atomic bool is_over;
+};
+
+static void begin_race(struct beside *beside)
+{
+        struct shared *shared = &engine->shared;
+
+        engine_put(engine, DEAD, 0, 1);
+        beside->head = version_head(shared, engine_page(engine, 0));
+        beside->word = atomic_load(beside->head);
+        beside->newer = version_word(atomic_load(&shared->control->sequence) + 1, 1);
+        beside->slot = &shared->slots[version_slot(beside->word)];
+        beside->use = slot_use(SLOT_PUBLISHED, engine->participant[DEAD].owner);
+        beside->superseded_use = slot_use(SLOT_RETIRED, engine->participant[HEIR].owner);
+        beside->home_epoch = atomic_load(&shared->control->flip_epoch);
+        assert_int_equal(atomic_load(&beside->slot->use), beside->use);
+}
+
+static void *supersede_all_the_time(void *beside_)
+{
+        struct beside *beside = beside_;
+
+        while (!atomic_load(&beside->is_over)) {
+                atomic_store(&beside->slot->use, beside->superseded_use);
+                atomic_store(&beside->slot->use, beside->use);
+        }
+        return NULL;
+}
+
+/* What the dead have published is superseded by the living while the dead are looked for: it stays with the living. */
+static void test_what_the_living_supersede_is_theirs(void **state)
+{
+        struct shared *shared = &engine->shared;
+        const uint32_t heir = engine->participant[HEIR].owner, dead = engine->participant[DEAD].owner;
+        struct beside beside = { .is_over = false };
+        pthread_t living;
+
+        (void)state;
+        begin_race(&beside);
+        assert_int_equal(pthread_create(&living, NULL, supersede_all_the_time, &beside), 0);
+        for (int i = 0; i < RACES && !atomic_load(&shared->control->held_count); i++) {
+                pool_lock(shared, heir);
+                pool_take_back_locked(shared, dead);
+                pool_unlock(shared);
+        }
+        atomic_store(&beside.is_over, true);
+        assert_int_equal(pthread_join(living, NULL), 0);
+        assert_int_equal(atomic_load(&shared->control->held_count), 0);
+}
+
+static void await_round(const _Atomic int *rounds, int number)
+{
+        for (unsigned i = 0; atomic_load(rounds) < number; i++)
+                if (i % 1000 == 999)
+                        sched_yield();
+}
+
+/* As supersede() of publish.c does it. */
+static void *supersede_once_a_round(void *beside_)
+{
+        struct beside *beside = beside_;
+
+        for (int i = 1; i <= RACES; i++) {
+                await_round(&beside->begun, i);
+                atomic_store(&beside->slot->home_epoch, 0);
+                atomic_store(beside->head, beside->newer);
+                atomic_store(&beside->done, i);
+        }
+        return NULL;
+}
+
+/* A flip that the dead had announced comes to nothing, as the living supersede the version. */
+static void test_what_the_living_supersede_is_not_home(void **state)
+{
+        struct beside beside = { .is_over = false };
+        uint64_t sequence;
+        pthread_t living;
+        int home = 0;
+
+        (void)state;
+        begin_race(&beside);
+        sequence = atomic_load(&engine->shared.control->sequence);
+        assert_int_equal(pthread_create(&living, NULL, supersede_once_a_round, &beside), 0);
+        for (int i = 1; i <= RACES; i++) {
+                atomic_store(beside.head, beside.word);
+                atomic_store(&beside.slot->home_epoch, beside.home_epoch);
+                atomic_store(&beside.begun, i);
+                do
+                        home += version_is_home(&engine->shared, version_slot(beside.word), sequence);
+                while (atomic_load(&beside.done) < i);
+        }
+        assert_int_equal(pthread_join(living, NULL), 0);
+        atomic_store(beside.head, beside.word);
+        assert_int_equal(home, 0);
 }
 
 /* ---- A real process, killed at any instruction (I6) ---- */
@@ -403,6 +513,8 @@ int main(void)
                 TAKEOVER_TEST(test_a_row_just_taken_is_found),
                 TAKEOVER_TEST(test_every_lock_of_the_dead_comes_free),
                 TAKEOVER_TEST(test_flips_of_the_dead_are_settled),
+                TAKEOVER_TEST(test_what_the_living_supersede_is_theirs),
+                TAKEOVER_TEST(test_what_the_living_supersede_is_not_home),
                 TAKEOVER_TEST(test_killed_anywhere_in_a_commit),
                 TAKEOVER_TEST(test_killed_anywhere_in_a_checkpoint),
         };
