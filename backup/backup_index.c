@@ -24,7 +24,7 @@ enum {
         FILES_AT = HEADER_BYTES + MANIFEST_SLOT_BYTES,
         FILE_BYTES = 16,
         RUN_BYTES = 16,
-        SUM_BYTES = 8,
+        CHECKSUM_BYTES = 8,
         ROOM_MIN = 64
 };
 
@@ -50,14 +50,14 @@ static int make_room(void **items, uint64_t *room, uint64_t count, size_t item_l
         return 0;
 }
 
-static int add_sum(struct backup_file *file, uint64_t sum)
+static int add_checksum(struct backup_file *file, uint64_t checksum)
 {
-        void *sums = file->sums;
-        int err = make_room(&sums, &file->sum_room, file->sum_count + 1, sizeof(*file->sums));
+        void *checksums = file->checksums;
+        int err = make_room(&checksums, &file->checksum_room, file->checksum_count + 1, sizeof(*file->checksums));
 
-        file->sums = sums;
+        file->checksums = checksums;
         if (!err)
-                file->sums[file->sum_count++] = sum;
+                file->checksums[file->checksum_count++] = checksum;
         return err;
 }
 
@@ -74,11 +74,11 @@ static int add_run(struct backup_file *file, const struct backup_run *run)
         return err;
 }
 
-int backup_index_add(struct backup_index *index, uint32_t file_no, uint64_t page_no, uint64_t sum, bool is_here)
+int backup_index_add(struct backup_index *index, uint32_t file_no, uint64_t page_no, uint64_t checksum, bool is_here)
 {
         struct backup_file *file = &index->file[file_no];
         struct backup_run *last = file->run_count ? &file->runs[file->run_count - 1] : NULL;
-        int err = add_sum(file, sum);
+        int err = add_checksum(file, checksum);
 
         if (err)
                 return err;
@@ -86,7 +86,7 @@ int backup_index_add(struct backup_index *index, uint32_t file_no, uint64_t page
                 last->count++;
         else
                 err = add_run(file,
-                              &(struct backup_run){ page_no, 1, is_here, file->sum_count - 1, index->pages_here });
+                              &(struct backup_run){ page_no, 1, is_here, file->checksum_count - 1, index->pages_here });
         if (!err)
                 index->pages_here += is_here;
         return err;
@@ -122,7 +122,7 @@ void backup_index_free(struct backup_index *index)
 {
         for (uint32_t i = 0; i < MANIFEST_FILES; i++) {
                 free(index->file[i].runs);
-                free(index->file[i].sums);
+                free(index->file[i].checksums);
         }
         memset(index->file, 0, sizeof(index->file));
 }
@@ -135,7 +135,7 @@ static size_t encoded_bytes(const struct backup_index *index)
 
         for (uint32_t i = 0; i < index->manifest.file_count; i++)
                 byte_len += FILE_BYTES + (size_t)index->file[i].run_count * RUN_BYTES +
-                            (size_t)index->file[i].sum_count * SUM_BYTES;
+                            (size_t)index->file[i].checksum_count * CHECKSUM_BYTES;
         return byte_len;
 }
 
@@ -166,8 +166,8 @@ static unsigned char *encode_file(const struct backup_file *file, unsigned char 
                 bytes_put_u32(at + 8, run->count);
                 bytes_put_u32(at + 12, run->is_here);
                 at += RUN_BYTES;
-                for (uint32_t k = 0; k < run->count; k++, at += SUM_BYTES)
-                        bytes_put_u64(at, file->sums[run->sum_at + k]);
+                for (uint32_t k = 0; k < run->count; k++, at += CHECKSUM_BYTES)
+                        bytes_put_u64(at, file->checksums[run->checksum_at + k]);
         }
         return at;
 }
@@ -241,11 +241,11 @@ static int decode_header(struct backup_index *index, const unsigned char *bytes,
         }
 }
 
-/* Behind all pages so far, within the file, and there are sums for it. */
+/* Behind all pages so far, within the file, and there are checksums for it. */
 static bool run_makes_sense(const struct reader *reader, const struct backup_run *run, uint64_t after, uint64_t pages)
 {
         return run->count && run->is_here <= 1 && run->first >= after && run->first < pages &&
-               run->count <= pages - run->first && has(reader, (uint64_t)run->count * SUM_BYTES);
+               run->count <= pages - run->first && has(reader, (uint64_t)run->count * CHECKSUM_BYTES);
 }
 
 static int decode_run(struct backup_index *index, uint32_t file_no, struct reader *reader, uint64_t *after)
@@ -262,7 +262,7 @@ static int decode_run(struct backup_index *index, uint32_t file_no, struct reade
         reader->at += RUN_BYTES;
         if (!run_makes_sense(reader, &run, *after, pages))
                 return XAC_CORRUPT;
-        for (uint32_t i = 0; !err && i < run.count; i++, reader->at += SUM_BYTES)
+        for (uint32_t i = 0; !err && i < run.count; i++, reader->at += CHECKSUM_BYTES)
                 err = backup_index_add(index, file_no, run.first + i, bytes_get_u64(reader->at), run.is_here);
         *after = run.first + run.count;
         return err;
@@ -322,22 +322,22 @@ static int open_index(const char *path, int *fd)
         return err;
 }
 
-/* Sums are those of pages that are no zeros, so there is no hole among them, also in a copy that has holes where it
- * can. One with a hole there is somebody's who has made it long, not full. */
+/* Checksums are those of pages that are no zeros, so there is no hole among them, also in a copy that has holes where
+ * it can. One with a hole there is somebody's who has made it long, not full. */
 static int judge_file(int fd, const struct stat *st)
 {
-        enum { SUMS_FROM = 64 << 10 };
+        enum { CHECKSUMS_FROM = 64 << 10 };
         uint64_t begin, end;
         int err;
 
         if (!S_ISREG(st->st_mode) || st->st_size < FILES_AT)
                 return XAC_CORRUPT;
-        if (st->st_size <= SUMS_FROM)
+        if (st->st_size <= CHECKSUMS_FROM)
                 return 0;
-        err = sys_find_data(fd, SUMS_FROM, &begin, &end);
+        err = sys_find_data(fd, CHECKSUMS_FROM, &begin, &end);
         if (err)
                 return err == -ENXIO ? XAC_CORRUPT : err;
-        return begin == SUMS_FROM && end >= (uint64_t)st->st_size ? 0 : XAC_CORRUPT;
+        return begin == CHECKSUMS_FROM && end >= (uint64_t)st->st_size ? 0 : XAC_CORRUPT;
 }
 
 static int load(struct backup_index *index, int fd)

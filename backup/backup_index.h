@@ -4,8 +4,8 @@
 
 /*
  * `xac.backup`, the file that says what a backup is: of which environment, as of which commit, which pages are in it,
- * and the sum of each page (page_sum.h) that is not all zeros, whether it is in this backup or in an earlier one.
- * Numbers are little-endian.
+ * and the checksum of each page (page_checksum.h) that is not all zeros, whether it is in this backup or in an earlier
+ * one. Numbers are little-endian.
  *
  *      offset  bytes   field
  *           0      8   magic "XACBACKU"
@@ -29,7 +29,7 @@
  *                            for each run:  8  its first page
  *                                           4  count of pages
  *                                           4  1: they are in this backup
- *                                           8  for each page, its sum
+ *                                           8  for each page, its checksum
  *
  * A full backup has its pages in the data files, each at its place. One that continues another has them one after
  * the other, as they stand in this file, in pieces of BACKUP_PIECE_BYTES: xac.pages.1, ...
@@ -52,8 +52,8 @@ struct backup_run {
         uint64_t first;
         uint32_t count;
         uint32_t is_here;
-        uint64_t sum_at;  /* of its first page, among the file's sums */
-        uint64_t here_at; /* of its first page, among the backup's own pages */
+        uint64_t checksum_at; /* of its first page, among the file's checksums */
+        uint64_t here_at;     /* of its first page, among the backup's own pages */
 };
 
 struct backup_file {
@@ -61,8 +61,8 @@ struct backup_file {
         uint32_t mode;
         uint32_t run_count, run_room;
         struct backup_run *runs;
-        uint64_t sum_count, sum_room;
-        uint64_t *sums;
+        uint64_t checksum_count, checksum_room;
+        uint64_t *checksums;
 };
 
 struct backup_index {
@@ -78,16 +78,16 @@ struct backup_index {
 };
 
 /* A page that is not zeros; they come in ascending order, file by file. -ENOMEM. */
-int backup_index_add(struct backup_index *index, uint32_t file_no, uint64_t page_no, uint64_t sum, bool is_here);
+int backup_index_add(struct backup_index *index, uint32_t file_no, uint64_t page_no, uint64_t checksum, bool is_here);
 /* The run that has the page; NULL: it is zeros. */
 const struct backup_run *backup_index_find(const struct backup_index *index, uint32_t file_no, uint64_t page_no);
 bool backup_index_is_full(const struct backup_index *index);
 void backup_index_free(struct backup_index *index);
 
-static inline uint64_t backup_index_sum(const struct backup_index *index, uint32_t file_no,
-                                        const struct backup_run *run, uint64_t page_no)
+static inline uint64_t backup_index_checksum(const struct backup_index *index, uint32_t file_no,
+                                             const struct backup_run *run, uint64_t page_no)
 {
-        return index->file[file_no].sums[run->sum_at + (page_no - run->first)];
+        return index->file[file_no].checksums[run->checksum_at + (page_no - run->first)];
 }
 
 /* *bytes is the caller's to free(). -ENOMEM. */

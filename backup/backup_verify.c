@@ -9,9 +9,9 @@
 
 #include <xac/xac.h>
 
-#include "backup/page_sum.h"
+#include "backup/page_checksum.h"
 #include "base/sys.h"
-#include "recovery/sums.h"
+#include "recovery/checksums.h"
 
 struct verify {
         int directory;
@@ -21,9 +21,9 @@ struct verify {
         struct pace *pace;
         struct trouble *trouble;
         unsigned char *bytes;
-        uint64_t done, total;    /* pages */
-        struct sums_batch *sums; /* that are made; NULL: of pieces there are none */
-        uint64_t file_page;      /* of the data file, of which the next page is that number */
+        uint64_t done, total;              /* pages */
+        struct checksums_batch *checksums; /* that are made; NULL: of pieces there are none */
+        uint64_t file_page;                /* of the data file, of which the next page is that number */
 };
 
 static int tell(struct verify *verify, uint64_t pages)
@@ -38,7 +38,7 @@ static int tell(struct verify *verify, uint64_t pages)
 }
 
 /* Pages that lie one after the other, in the file `name`. */
-static int verify_pages(struct verify *verify, int fd, const char *name, uint64_t offset, const uint64_t *sums,
+static int verify_pages(struct verify *verify, int fd, const char *name, uint64_t offset, const uint64_t *checksums,
                         uint64_t count)
 {
         const uint32_t page_bytes = verify->index->manifest.page_bytes;
@@ -49,13 +49,13 @@ static int verify_pages(struct verify *verify, int fd, const char *name, uint64_
 
                 err = sys_read_all(fd, verify->bytes, step * page_bytes, offset + i * page_bytes);
                 for (uint64_t k = 0; !err && k < step; k++) {
-                        if (page_sum(verify->bytes + k * page_bytes, page_bytes) != sums[i + k])
+                        if (page_checksum(verify->bytes + k * page_bytes, page_bytes) != checksums[i + k])
                                 err = trouble_say(verify->trouble, XAC_CORRUPT,
                                                   "%s, offset %" PRIu64 ": the disk does not hold what was written",
                                                   name, offset + (i + k) * page_bytes);
-                        else if (verify->sums)
-                                err = sums_batch_put(verify->sums, verify->file_page++,
-                                                     sums_of(verify->bytes + k * page_bytes, page_bytes));
+                        else if (verify->checksums)
+                                err = checksums_batch_put(verify->checksums, verify->file_page++,
+                                                          checksums_of(verify->bytes + k * page_bytes, page_bytes));
                 }
                 i += step;
                 pace_step(verify->pace, step * page_bytes);
@@ -87,36 +87,36 @@ static int verify_runs(struct verify *verify, int fd, uint32_t file_no)
                 verify->file_page = file->runs[i].first;
                 err = verify_pages(verify, fd, verify->index->manifest.file_name[file_no],
                                    file->runs[i].first * verify->index->manifest.page_bytes,
-                                   file->sums + file->runs[i].sum_at, file->runs[i].count);
+                                   file->checksums + file->runs[i].checksum_at, file->runs[i].count);
         }
         return err;
 }
 
-/* What is in no run is zeros, as a hole in the file of sums says. */
-static int verify_runs_and_sum(struct verify *verify, int fd, uint32_t file_no)
+/* What is in no run is zeros, as a hole in the file of checksums says. */
+static int verify_runs_and_put_checksums(struct verify *verify, int fd, uint32_t file_no)
 {
         const struct manifest *manifest = verify->manifest;
-        struct sums_id id = { .file_no = file_no, .page_bytes = manifest->page_bytes, .mode = manifest->mode };
-        struct sums_batch batch = { .fd = -1 };
-        struct sums_note note;
+        struct checksums_id id = { .file_no = file_no, .page_bytes = manifest->page_bytes, .mode = manifest->mode };
+        struct checksums_batch batch = { .fd = -1 };
+        struct checksums_note note;
 
         memcpy(id.uuid, manifest->uuid, sizeof(id.uuid));
-        int err = sums_make(verify->directory, &id, 0, &batch.fd);
+        int err = checksums_make(verify->directory, &id, 0, &batch.fd);
         if (err)
                 return err;
-        err = sums_grow(batch.fd, verify->index->file[file_no].byte_len / manifest->page_bytes + 1);
-        verify->sums = &batch;
+        err = checksums_grow(batch.fd, verify->index->file[file_no].byte_len / manifest->page_bytes + 1);
+        verify->checksums = &batch;
         if (!err)
                 err = verify_runs(verify, fd, file_no);
-        verify->sums = NULL;
+        verify->checksums = NULL;
         if (!err)
-                err = sums_batch_flush(&batch);
+                err = checksums_batch_flush(&batch);
         if (!err)
                 err = sys_sync(batch.fd);
         if (!err)
-                err = sums_note_of(fd, &note);
+                err = checksums_note_of(fd, &note);
         if (!err)
-                err = sums_put_note(batch.fd, &note);
+                err = checksums_put_note(batch.fd, &note);
         sys_close(batch.fd);
         return err;
 }
@@ -128,7 +128,7 @@ static int verify_file(struct verify *verify, uint32_t file_no)
 
         if (err)
                 return err;
-        err = verify_runs_and_sum(verify, fd, file_no);
+        err = verify_runs_and_put_checksums(verify, fd, file_no);
         sys_close(fd);
         return err;
 }
@@ -145,7 +145,7 @@ int backup_verify_files(int directory, const struct backup_index *index, const s
         int err = verify_begin(&verify);
 
         for (uint32_t i = 0; i < index->manifest.file_count; i++)
-                verify.total += index->file[i].sum_count;
+                verify.total += index->file[i].checksum_count;
         for (uint32_t i = 0; !err && i < index->manifest.file_count; i++)
                 err = verify_file(&verify, i);
         free(verify.bytes);
@@ -155,7 +155,7 @@ int backup_verify_files(int directory, const struct backup_index *index, const s
 /* ---- Pieces ---- */
 
 /* Part of a run: as many of its pages, from number `at` of the backup's own on, as lie in one piece. */
-static int verify_part(struct verify *verify, uint64_t at, const uint64_t *sums, uint32_t count)
+static int verify_part(struct verify *verify, uint64_t at, const uint64_t *checksums, uint32_t count)
 {
         const uint32_t page_bytes = verify->index->manifest.page_bytes;
         const uint32_t in_piece = backup_piece_pages(page_bytes);
@@ -166,7 +166,7 @@ static int verify_part(struct verify *verify, uint64_t at, const uint64_t *sums,
         err = sys_open(verify->directory, name, O_RDONLY, 0, &fd);
         if (err)
                 return err;
-        err = verify_pages(verify, fd, name, at % in_piece * page_bytes, sums, count);
+        err = verify_pages(verify, fd, name, at % in_piece * page_bytes, checksums, count);
         sys_close(fd);
         return err;
 }
@@ -180,7 +180,7 @@ static int verify_run(struct verify *verify, const struct backup_file *file, con
                 uint32_t room = in_piece - (uint32_t)((run->here_at + i) % in_piece);
                 uint32_t count = run->count - i < room ? run->count - i : room;
 
-                err = verify_part(verify, run->here_at + i, file->sums + run->sum_at + i, count);
+                err = verify_part(verify, run->here_at + i, file->checksums + run->checksum_at + i, count);
                 i += count;
         }
         return err;

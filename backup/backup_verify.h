@@ -3,7 +3,7 @@
 #define BACKUP_BACKUP_VERIFY_H
 
 /*
- * Reads back what was written, from the disk where the kernel lets it, and compares the sums.
+ * Reads back what was written, from the disk where the kernel lets it, and compares the checksums.
  */
 
 #include "backup/backup_index.h"
@@ -11,7 +11,7 @@
 #include "backup/pace.h"
 
 /* The data files of a directory hold what the index says. XAC_CORRUPT: they do not. Makes the checksums of their pages
- * (recovery/sums.h), which belong to the environment of `manifest`. */
+ * (recovery/checksums.h), which belong to the environment of `manifest`. */
 int backup_verify_files(int directory, const struct backup_index *index, const struct manifest *manifest,
                         const struct backup_progress *progress, struct pace *pace, struct trouble *trouble);
 /* The same for the pieces of a backup that continues another. */

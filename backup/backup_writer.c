@@ -9,7 +9,7 @@
 
 #include <xac/xac.h>
 
-#include "backup/page_sum.h"
+#include "backup/page_checksum.h"
 #include "base/sys.h"
 #include "recovery/manifest_slot.h"
 #include "recovery/recover.h"
@@ -139,24 +139,24 @@ static int write_piece(struct backup_writer *writer, uint64_t piece, uint32_t pa
                              writer->index.manifest.mode);
 }
 
-/* Names that the earlier backup does not have are new: their pages have no sums there. */
-static bool has_changed(const struct backup_writer *writer, uint64_t page_no, uint64_t sum)
+/* Names that the earlier backup does not have are new: their pages have no checksums there. */
+static bool has_changed(const struct backup_writer *writer, uint64_t page_no, uint64_t checksum)
 {
         const struct backup_run *run = backup_index_find(&writer->since, writer->file_no, page_no);
 
-        return !run || backup_index_sum(&writer->since, writer->file_no, run, page_no) != sum;
+        return !run || backup_index_checksum(&writer->since, writer->file_no, run, page_no) != checksum;
 }
 
 static int put_changed(struct backup_writer *writer, uint64_t page_no, const unsigned char *bytes)
 {
         const uint32_t page_bytes = writer->index.manifest.page_bytes;
-        const uint64_t sum = page_sum(bytes, page_bytes);
-        const bool is_here = has_changed(writer, page_no, sum);
+        const uint64_t checksum = page_checksum(bytes, page_bytes);
+        const bool is_here = has_changed(writer, page_no, checksum);
         int err;
 
         if (is_here)
                 memcpy(writer->piece + (size_t)pages_in_piece(writer) * page_bytes, bytes, page_bytes);
-        err = backup_index_add(&writer->index, writer->file_no, page_no, sum, is_here);
+        err = backup_index_add(&writer->index, writer->file_no, page_no, checksum, is_here);
         if (!err && is_here && !pages_in_piece(writer))
                 err = write_piece(writer, writer->index.pages_here / backup_piece_pages(page_bytes) - 1,
                                   backup_piece_pages(page_bytes));
@@ -177,7 +177,7 @@ static int put_run(struct backup_writer *writer, uint64_t page_no, const unsigne
                         err = put_changed(writer, page_no + run, page);
                 else
                         err = backup_index_add(&writer->index, writer->file_no, page_no + run,
-                                               page_sum(page, page_bytes), true);
+                                               page_checksum(page, page_bytes), true);
         }
         if (!err && run && !writer->is_incremental)
                 err = sink_write(&writer->sink, bytes, (size_t)run * page_bytes, page_no * page_bytes);

@@ -8,7 +8,7 @@
  *      1. files of plain pages, or pieces with the pages that have changed since the backup that this one continues;
  *         each synced when it is complete
  *      2. the index (backup_index.h), synced; the directory
- *      3. all of it is read back, and the sums are compared
+ *      3. all of it is read back, and the checksums are compared
  *      4. the manifest, synced (not where it continues another: that is no environment)
  *      5. the directory gets its name; the one above it is synced
  *

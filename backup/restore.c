@@ -11,7 +11,7 @@
 #include <xac/xac.h>
 
 #include "backup/backup_writer.h"
-#include "backup/page_sum.h"
+#include "backup/page_checksum.h"
 #include "base/sys.h"
 
 /* One of the backups. */
@@ -170,7 +170,7 @@ static int read_from(struct restore *restore, struct link *link, uint32_t file_n
                                    ": the page is zeros, and a backup has none of these: it was "
                                    "cut off, or is a hole. Take another backup",
                                    link->path, name, offset);
-        if (page_sum(bytes, page_bytes) == backup_index_sum(&link->index, file_no, run, page_no))
+        if (page_checksum(bytes, page_bytes) == backup_index_checksum(&link->index, file_no, run, page_no))
                 return 0;
         return trouble_say(restore->trouble, XAC_CORRUPT,
                            "%s/%s, offset %" PRIu64 ": the page is not the one that was backed up: it is damaged, or "
@@ -179,13 +179,14 @@ static int read_from(struct restore *restore, struct link *link, uint32_t file_n
 }
 
 /* The newest backup that has the page itself has it as the last one wants it. */
-static int read_page(struct restore *restore, uint32_t file_no, uint64_t page_no, uint64_t sum, unsigned char *bytes)
+static int read_page(struct restore *restore, uint32_t file_no, uint64_t page_no, uint64_t checksum,
+                     unsigned char *bytes)
 {
         for (uint32_t i = restore->order->count; i-- > 0;) {
                 struct link *link = &restore->links[i];
                 const struct backup_run *run = backup_index_find(&link->index, file_no, page_no);
 
-                if (run && backup_index_sum(&link->index, file_no, run, page_no) == sum && run->is_here)
+                if (run && backup_index_checksum(&link->index, file_no, run, page_no) == checksum && run->is_here)
                         return read_from(restore, link, file_no, run, page_no, bytes);
         }
         return trouble_say(restore->trouble, XAC_CORRUPT, "%s, page %" PRIu64 ": no backup has it",
@@ -211,7 +212,7 @@ static int write_pages(struct restore *restore)
         return sink_write(&restore->sink, restore->bytes, (size_t)pages * page_bytes, restore->first * page_bytes);
 }
 
-static int restore_page(struct restore *restore, uint32_t file_no, uint64_t page_no, uint64_t sum)
+static int restore_page(struct restore *restore, uint32_t file_no, uint64_t page_no, uint64_t checksum)
 {
         const uint32_t page_bytes = wanted(restore)->manifest.page_bytes;
         int err = 0;
@@ -221,7 +222,8 @@ static int restore_page(struct restore *restore, uint32_t file_no, uint64_t page
         if (!restore->pages)
                 restore->first = page_no;
         if (!err)
-                err = read_page(restore, file_no, page_no, sum, restore->bytes + (size_t)restore->pages * page_bytes);
+                err = read_page(restore, file_no, page_no, checksum,
+                                restore->bytes + (size_t)restore->pages * page_bytes);
         if (!err)
                 restore->pages++;
         return err;
@@ -235,7 +237,7 @@ static int restore_pages(struct restore *restore, uint32_t file_no)
         for (uint32_t i = 0; !err && i < file->run_count; i++)
                 for (uint32_t k = 0; !err && k < file->runs[i].count; k++)
                         err = restore_page(restore, file_no, file->runs[i].first + k,
-                                           file->sums[file->runs[i].sum_at + k]);
+                                           file->checksums[file->runs[i].checksum_at + k]);
         return err ? err : write_pages(restore);
 }
 
@@ -335,7 +337,7 @@ int restore_run(const struct restore_order *order, struct restore_result *result
         int err = order->count ? open_links(&restore) : -EINVAL;
 
         for (uint32_t i = 0; !err && i < wanted(&restore)->manifest.file_count; i++)
-                restore.total += wanted(&restore)->file[i].sum_count;
+                restore.total += wanted(&restore)->file[i].checksum_count;
         if (!err)
                 err = order->destination ? restore_into(&restore) : restore_files(&restore);
         if (!err)

@@ -4,7 +4,7 @@
 
 /*
  * Puts a full backup, and others that continue it one after the other, together to an environment as of the last of
- * them. Each page is read from the newest of them that has it, compared with its sum, and once more when all is
+ * them. Each page is read from the newest of them that has it, compared with its checksum, and once more when all is
  * written. It ends like a backup: the directory is there as a whole or not at all (backup_writer.h).
  */
 

@@ -4,7 +4,7 @@
 /*
  * CRC-32C three ways: the SSE4.2 instruction, the ARMv8 one, and tables of eight lanes
  * ("slicing by 8": M. Kounavis, F. Berry, ISCC 2005). All keep the remainder reflected and
- * inverted, so a sum can be continued by any of them. Which one is used is found out before
+ * inverted, so a checksum can be continued by any of them. Which one is used is found out before
  * main() runs, as are the tables: no thread can come too early.
  *
  * The instructions take three cycles each, and one may begin in every cycle. So a page is three blocks side by side,

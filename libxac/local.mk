@@ -48,8 +48,8 @@ libxac_core_la_SOURCES += \
         %D%/store/env.h \
         %D%/store/exclusion.c \
         %D%/store/exclusion.h \
-        %D%/store/file_sums.c \
-        %D%/store/file_sums.h \
+        %D%/store/file_checksums.c \
+        %D%/store/file_checksums.h \
         %D%/store/files.c \
         %D%/store/files.h \
         %D%/store/home.c \

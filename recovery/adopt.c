@@ -10,9 +10,9 @@
 
 #include "base/say.h"
 #include "base/sys.h"
+#include "recovery/checksums_compare.h"
 #include "recovery/findings.h"
 #include "recovery/seal.h"
-#include "recovery/sums_compare.h"
 
 enum { PROGRESS_PAGES = 4096 };
 
@@ -20,24 +20,24 @@ struct adopt {
         const struct adoption *adoption;
         struct manifest *manifest;
         uint32_t file_no;
-        struct sums_note note;
-        struct sums_compare compare;
-        struct sums_batch batch; /* of new sums: a file may differ in all of its pages */
+        struct checksums_note note;
+        struct checksums_compare compare;
+        struct checksums_batch batch; /* of new checksums: a file may differ in all of its pages */
         struct progress progress;
         bool is_writing;
-        bool is_whole;      /* its sums are those that the manifest was written for */
+        bool is_whole;      /* its checksums are those that the manifest was written for */
         bool is_of_another; /* or they, or its note, are of another moment (M1, M5) */
 };
 
-/* S12: a sum that is not known stays so. Its sector would be written, which a power cut may harm; that would look like
- * a change by others. */
-static int visit_page(void *arg, const struct sums_page *page)
+/* S12: a checksum that is not known stays so. Its sector would be written, which a power cut may harm; that would look
+ * like a change by others. */
+static int visit_page(void *arg, const struct checksums_page *page)
 {
         struct adopt *adopt = arg;
 
-        if (!adopt->is_writing || (page->expected == SUMS_UNKNOWN && adopt->note.state != SUMS_VOLATILE))
+        if (!adopt->is_writing || (page->expected == CHECKSUMS_UNKNOWN && adopt->note.state != CHECKSUMS_VOLATILE))
                 return 0;
-        return sums_batch_put(&adopt->batch, page->page_no, page->sum);
+        return checksums_batch_put(&adopt->batch, page->page_no, page->checksum);
 }
 
 static void tell_progress(void *arg, uint64_t done, uint64_t total)
@@ -78,7 +78,7 @@ static void tell_of_pages(const struct adopt *adopt, const char *what)
 /* What is missing is what a repair had not got to: with zeros there, nobody would see that it is. */
 static int judge_repair(const struct adopt *adopt, uint64_t size)
 {
-        if (adopt->note.state != SUMS_REPAIR || size >= adopt->note.size)
+        if (adopt->note.state != CHECKSUMS_REPAIR || size >= adopt->note.size)
                 return 0;
         tell(adopt, "a part of it is missing, and its repair was cut short", "run xac repair again");
         return XAC_CORRUPT;
@@ -96,7 +96,7 @@ static int judge_size(const struct adopt *adopt, bool is_there, uint64_t size)
 {
         char finding[96];
 
-        if (adopt->note.state != SUMS_CLOSED || size >= adopt->note.size)
+        if (adopt->note.state != CHECKSUMS_CLOSED || size >= adopt->note.size)
                 return judge_repair(adopt, size);
         if (is_there)
                 say_text(finding, sizeof(finding), "it has %llu bytes, and had %llu when it was closed",
@@ -118,36 +118,36 @@ static int judge_nothing(const struct adopt *adopt)
 
 static int adopt_missing(struct adopt *adopt, int directory)
 {
-        struct sums_id id = seal_sums_id(adopt->manifest, adopt->file_no);
-        int err = sums_open(directory, &id, O_RDONLY, &adopt->compare.sums_fd, &adopt->note);
-        const bool had_sums = seal_is_there(adopt->manifest, adopt->file_no);
+        struct checksums_id id = seal_checksums_id(adopt->manifest, adopt->file_no);
+        int err = checksums_open(directory, &id, O_RDONLY, &adopt->compare.checksums_fd, &adopt->note);
+        const bool had_checksums = seal_is_there(adopt->manifest, adopt->file_no);
 
         seal_break(adopt->manifest, adopt->file_no);
         if (err == -ENOENT || err == XAC_CORRUPT)
-                return had_sums ? judge_nothing(adopt) : 0;
+                return had_checksums ? judge_nothing(adopt) : 0;
         if (err)
                 return err;
-        sys_close(adopt->compare.sums_fd);
+        sys_close(adopt->compare.checksums_fd);
         return judge_size(adopt, false, 0);
 }
 
-bool adopt_expects_sums(const struct manifest *manifest)
+bool adopt_expects_checksums(const struct manifest *manifest)
 {
         return manifest->session.incarnation || manifest->history;
 }
 
 /* A file that nobody got to has none. */
-static int adopt_unsummed(const struct adopt *adopt, int directory)
+static int adopt_without_checksums(const struct adopt *adopt, int directory)
 {
         struct manifest *manifest = adopt->manifest;
-        char finding[96], name[SUMS_NAME_BYTES];
+        char finding[96], name[CHECKSUMS_NAME_BYTES];
         struct stat st;
         int err = sys_stat_at(directory, manifest->file_name[adopt->file_no], &st);
 
         seal_break(manifest, adopt->file_no);
-        if (err || !st.st_size || !adopt_expects_sums(manifest))
+        if (err || !st.st_size || !adopt_expects_checksums(manifest))
                 return err;
-        sums_name(adopt->file_no, name);
+        checksums_name(adopt->file_no, name);
         say_text(finding, sizeof(finding), "its checksums (%s) are missing or damaged", name);
         tell(adopt, finding,
              adopt->adoption->is_refused ? "nobody can tell whether it was changed while the environment was closed, "
@@ -163,27 +163,27 @@ static int compare(struct adopt *adopt, bool is_writing)
 {
         adopt->is_writing = is_writing;
         adopt->progress.told = 0;
-        adopt->batch = (struct sums_batch){ .fd = adopt->compare.sums_fd };
-        int err = sums_compare(&adopt->compare);
+        adopt->batch = (struct checksums_batch){ .fd = adopt->compare.checksums_fd };
+        int err = checksums_compare(&adopt->compare);
 
-        return err ? err : sums_batch_flush(&adopt->batch);
+        return err ? err : checksums_batch_flush(&adopt->batch);
 }
 
-/* The new sums are on disk before the header says that they belong to the file as it is. Where none is new the note
- * keeps its number: until the manifest is written this is the file that it is of (M5). */
+/* The new checksums are on disk before the header says that they belong to the file as it is. Where none is new the
+ * note keeps its number: until the manifest is written this is the file that it is of (M5). */
 static int settle(struct adopt *adopt)
 {
         const struct manifest_seal *seal = &adopt->manifest->seal[adopt->file_no];
-        int err = adopt->compare.differing ? sums_cut(adopt->compare.sums_fd, adopt->compare.pages) : 0;
+        int err = adopt->compare.differing ? checksums_cut(adopt->compare.checksums_fd, adopt->compare.pages) : 0;
 
         if (!err)
-                err = sys_sync_data(adopt->compare.sums_fd);
+                err = sys_sync_data(adopt->compare.checksums_fd);
         if (!err)
-                err = sums_note_of(adopt->compare.data_fd, &adopt->note);
+                err = checksums_note_of(adopt->compare.data_fd, &adopt->note);
         if (adopt->is_whole && !adopt->compare.differing)
                 adopt->note.number = seal->number;
         if (!err)
-                err = sums_put_note(adopt->compare.sums_fd, &adopt->note);
+                err = checksums_put_note(adopt->compare.checksums_fd, &adopt->note);
         return err ? err : seal_renew(adopt->adoption->recovery->directory, adopt->manifest, adopt->file_no);
 }
 
@@ -191,10 +191,10 @@ static int settle(struct adopt *adopt)
         "a volatile session did not end, so that they may be of any age; it is not opened for reading only: an open " \
         "without XAC_RDONLY takes them as they are"
 
-/* S15. That the log does not lead there is on disk before the sums agree. */
+/* S15. That the log does not lead there is on disk before the checksums agree. */
 static int take_over(struct adopt *adopt)
 {
-        const bool is_volatile = adopt->note.state == SUMS_VOLATILE;
+        const bool is_volatile = adopt->note.state == CHECKSUMS_VOLATILE;
         int err;
 
         if (refusal(adopt) && (!is_volatile || adopt->adoption->is_looking)) {
@@ -210,25 +210,25 @@ static int take_over(struct adopt *adopt)
         return err ? err : compare(adopt, true);
 }
 
-/* M5. Its pages are as its sums say, but both are not those that the manifest is of. */
+/* M5. Its pages are as its checksums say, but both are not those that the manifest is of. */
 static int take_of_another(struct adopt *adopt)
 {
-        char finding[96], name[SUMS_NAME_BYTES];
+        char finding[96], name[CHECKSUMS_NAME_BYTES];
 
-        sums_name(adopt->file_no, name);
+        checksums_name(adopt->file_no, name);
         say_text(finding, sizeof(finding), "its checksums (%s) are of another moment than " MANIFEST_NAME, name);
         tell(adopt, finding, refusal(adopt) ? refusal(adopt) : "an older copy? It is taken as it is");
         return refusal(adopt) ? XAC_CORRUPT : adopt->adoption->begin(adopt->adoption->arg);
 }
 
-/* A volatile session that did not end has changed sums, too, without the manifest. */
+/* A volatile session that did not end has changed checksums, too, without the manifest. */
 static int judge_seal(struct adopt *adopt)
 {
         static const struct area_contents none;
         enum seal_verdict verdict = SEAL_WHOLE;
         struct stat st;
         int err = sys_stat(adopt->compare.data_fd, &st);
-        const struct seal_files files = { adopt->compare.sums_fd, err ? 0 : (uint64_t)st.st_size };
+        const struct seal_files files = { adopt->compare.checksums_fd, err ? 0 : (uint64_t)st.st_size };
 
         if (!err)
                 err = seal_judge(adopt->manifest, adopt->file_no, &files, &none, &verdict);
@@ -236,7 +236,7 @@ static int judge_seal(struct adopt *adopt)
         if (!seal_is_there(adopt->manifest, adopt->file_no))
                 return err;
         adopt->is_whole = !err && verdict == SEAL_WHOLE && !adopt->is_of_another;
-        adopt->is_of_another |= verdict == SEAL_BROKEN && adopt->note.state != SUMS_VOLATILE;
+        adopt->is_of_another |= verdict == SEAL_BROKEN && adopt->note.state != CHECKSUMS_VOLATILE;
         return err;
 }
 
@@ -262,7 +262,7 @@ static int adopt_opened(struct adopt *adopt)
 {
         bool is_unchanged;
         struct stat st;
-        int err = sums_is_unchanged(adopt->compare.data_fd, &adopt->note, &is_unchanged);
+        int err = checksums_is_unchanged(adopt->compare.data_fd, &adopt->note, &is_unchanged);
 
         if (!err)
                 err = sys_stat(adopt->compare.data_fd, &st);
@@ -288,17 +288,17 @@ static int open_data(int directory, const char *name, int *fd)
         return err;
 }
 
-/* Neither a data file nor sums that are not there, or not to be believed, are this one's business. */
+/* Neither a data file nor checksums that are not there, or not to be believed, are this one's business. */
 static int open_both(int directory, const struct manifest *manifest, uint32_t i, int flags,
-                     struct sums_compare *compare, struct sums_note *note)
+                     struct checksums_compare *compare, struct checksums_note *note)
 {
-        struct sums_id id = seal_sums_id(manifest, i);
+        struct checksums_id id = seal_checksums_id(manifest, i);
         int err = open_data(directory, manifest->file_name[i], &compare->data_fd);
 
         compare->data_fd = err ? -1 : compare->data_fd;
         if (err)
                 return err;
-        err = sums_open(directory, &id, flags, &compare->sums_fd, note);
+        err = checksums_open(directory, &id, flags, &compare->checksums_fd, note);
         if (err)
                 sys_close(compare->data_fd);
         return err == XAC_CORRUPT ? -ENOENT : err;
@@ -312,7 +312,7 @@ static int adopt_file(const struct adoption *adoption, struct manifest *manifest
                                .progress = { .recovery = adoption->recovery, .what = "sum", .step = PROGRESS_PAGES } };
         int err;
 
-        adopt.compare = (struct sums_compare){
+        adopt.compare = (struct checksums_compare){
                 .page_bytes = manifest->page_bytes, .visit = visit_page, .progress = tell_progress, .arg = &adopt
         };
         err = open_both(adoption->recovery->directory, manifest, i, adoption->is_looking ? O_RDONLY : O_RDWR,
@@ -320,11 +320,11 @@ static int adopt_file(const struct adoption *adoption, struct manifest *manifest
         if (err == -ENOENT && adopt.compare.data_fd < 0)
                 return adopt_missing(&adopt, adoption->recovery->directory);
         if (err == -ENOENT)
-                return adopt_unsummed(&adopt, adoption->recovery->directory);
+                return adopt_without_checksums(&adopt, adoption->recovery->directory);
         if (err)
                 return err;
         err = adopt_opened(&adopt);
-        sys_close(adopt.compare.sums_fd);
+        sys_close(adopt.compare.checksums_fd);
         sys_close(adopt.compare.data_fd);
         return err;
 }
@@ -338,18 +338,18 @@ int adopt_run(const struct adoption *adoption, struct manifest *manifest)
         return err;
 }
 
-/* Who has no sums cannot tell, nor can anybody else. */
+/* Who has no checksums cannot tell, nor can anybody else. */
 static int is_changed(int directory, const struct manifest *manifest, uint32_t file_no)
 {
-        struct sums_compare both;
-        struct sums_note note;
+        struct checksums_compare both;
+        struct checksums_note note;
         bool is_unchanged;
         int err = open_both(directory, manifest, file_no, O_RDONLY, &both, &note);
 
         if (err)
-                return err == -ENOENT ? adopt_expects_sums(manifest) && both.data_fd >= 0 : err;
-        err = sums_is_unchanged(both.data_fd, &note, &is_unchanged);
-        sys_close(both.sums_fd);
+                return err == -ENOENT ? adopt_expects_checksums(manifest) && both.data_fd >= 0 : err;
+        err = checksums_is_unchanged(both.data_fd, &note, &is_unchanged);
+        sys_close(both.checksums_fd);
         sys_close(both.data_fd);
         return err ? err : !is_unchanged || seal_is_of_another(manifest, file_no, &note);
 }
@@ -370,18 +370,18 @@ int adopt_note_recovered(int directory, struct manifest *manifest)
         int result = 0;
 
         for (uint32_t i = 0; i < manifest->file_count; i++) {
-                struct sums_compare both;
-                struct sums_note note;
+                struct checksums_compare both;
+                struct checksums_note note;
 
                 int err = open_both(directory, manifest, i, O_RDWR, &both, &note);
 
                 if (!err) {
-                        err = sums_note_of(both.data_fd, &note);
+                        err = checksums_note_of(both.data_fd, &note);
                         if (!err)
-                                err = sums_put_note(both.sums_fd, &note);
+                                err = checksums_put_note(both.checksums_fd, &note);
                         if (!err)
                                 manifest->seal[i].number = note.number;
-                        sys_close(both.sums_fd);
+                        sys_close(both.checksums_fd);
                         sys_close(both.data_fd);
                 }
                 if (err && err != -ENOENT && !result)

@@ -4,18 +4,18 @@
 
 /*
  * Data files are plain files, and others may change them while the environment is closed. Whoever opens it next sees
- * by size and time of change that a file may be another, and compares it with its sums (sums.h): either nothing has
- * changed, or the pages that did are taken as they are, and get new sums. The same is done for a file whose last
- * session was volatile and did not end: its pages may be of any age.
+ * by size and time of change that a file may be another, and compares it with its checksums (checksums.h): either
+ * nothing has changed, or the pages that did are taken as they are, and get new checksums. The same is done for a file
+ * whose last session was volatile and did not end: its pages may be of any age.
  *
- * Only for what was closed cleanly: after a crash of a durable session files and sums must agree.
+ * Only for what was closed cleanly: after a crash of a durable session files and checksums must agree.
  */
 
 #include <stdbool.h>
 
+#include "recovery/checksums.h"
 #include "recovery/manifest.h"
 #include "recovery/recover.h"
-#include "recovery/sums.h"
 
 struct adoption {
         struct recovery *recovery; /* directory and progress ("sum": pages) */
@@ -23,7 +23,7 @@ struct adoption {
         bool is_looking;           /* so are they, and those of sessions without a log; nothing is written */
         /* Told of each file that was adopted, or refused; the sentence begins with its name. */
         void (*tell)(void *arg, const char *sentence);
-        /* Before the first sum is written: whoever opens it after that finds nothing changed. */
+        /* Before the first checksum is written: whoever opens it after that finds nothing changed. */
         int (*begin)(void *arg);
         void *arg;
 };
@@ -41,6 +41,6 @@ int adopt_find_changed(int directory, const struct manifest *manifest, uint32_t 
 int adopt_note_recovered(int directory, struct manifest *manifest);
 
 /* Has a session of a version that makes checksums had it open? */
-bool adopt_expects_sums(const struct manifest *manifest);
+bool adopt_expects_checksums(const struct manifest *manifest);
 
 #endif

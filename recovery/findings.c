@@ -28,9 +28,9 @@ void findings_begin(struct recovery *recovery)
         recovery->pages = 0;
         recovery->restored = 0;
         recovery->log_bytes = 0;
-        recovery->sums_pages = 0;
-        recovery->sums_missing = 0;
-        recovery->sums_unknown = 0;
+        recovery->checksums_pages = 0;
+        recovery->checksums_missing = 0;
+        recovery->checksums_unknown = 0;
         recovery->files_changed = 0;
         recovery->files_unknown = 0;
         recovery->has_torn_tail = false;

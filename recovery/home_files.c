@@ -11,8 +11,8 @@
 #include "base/checksum.h"
 #include "base/hook.h"
 #include "base/sys.h"
+#include "recovery/checksums.h"
 #include "recovery/page_name.h"
-#include "recovery/sums.h"
 
 enum { RUN_BYTES = 1024 * 1024, RUN_PAGES_MAX = RUN_BYTES / 4096 };
 
@@ -59,16 +59,16 @@ static int open_file(struct home_file *file, int directory, int flags)
 }
 
 /* What is not to be believed is made anew when the file is attached. */
-static int open_sums(struct home_file *file, int directory, const struct manifest *manifest, uint32_t file_no)
+static int open_checksums(struct home_file *file, int directory, const struct manifest *manifest, uint32_t file_no)
 {
-        struct sums_id id = { .file_no = file_no, .page_bytes = manifest->page_bytes, .mode = manifest->mode };
-        struct sums_note note;
+        struct checksums_id id = { .file_no = file_no, .page_bytes = manifest->page_bytes, .mode = manifest->mode };
+        struct checksums_note note;
         int err;
 
         memcpy(id.uuid, manifest->uuid, sizeof(id.uuid));
-        err = sums_open(directory, &id, O_RDWR, &file->sums_fd, &note);
+        err = checksums_open(directory, &id, O_RDWR, &file->checksums_fd, &note);
         if (err)
-                file->sums_fd = -1;
+                file->checksums_fd = -1;
         return err == -ENOENT || err == XAC_CORRUPT ? 0 : err;
 }
 
@@ -80,11 +80,11 @@ int home_files_open(struct home_files *homes, int directory, const struct manife
         *homes = (struct home_files){ .page_bytes = manifest->page_bytes, .findings = findings };
         for (uint32_t i = 0; !err && i < manifest->file_count; i++) {
                 homes->file[i].name = manifest->file_name[i];
-                homes->file[i].sums_fd = -1;
+                homes->file[i].checksums_fd = -1;
                 homes->count = i + 1;
                 err = open_file(&homes->file[i], directory, is_to_write ? O_RDWR : O_RDONLY);
                 if (!err && is_to_write)
-                        err = open_sums(&homes->file[i], directory, manifest, i);
+                        err = open_checksums(&homes->file[i], directory, manifest, i);
         }
         if (!err && is_to_write) {
                 homes->run = malloc(RUN_BYTES);
@@ -100,8 +100,8 @@ void home_files_close(struct home_files *homes)
         for (uint32_t i = 0; i < homes->count; i++) {
                 if (homes->file[i].fd >= 0)
                         sys_close(homes->file[i].fd);
-                if (homes->file[i].sums_fd >= 0)
-                        sys_close(homes->file[i].sums_fd);
+                if (homes->file[i].checksums_fd >= 0)
+                        sys_close(homes->file[i].checksums_fd);
         }
         free(homes->run);
         homes->count = 0;
@@ -166,9 +166,12 @@ static int verify(struct home_files *homes, const struct home_file *file, uint64
 {
         uint64_t offset = home_files_offset(homes, page);
         uint32_t expected;
-        int err = file->sums_fd < 0 ? 0 : sums_read(file->sums_fd, offset / homes->page_bytes, &expected, 1, NULL);
+        int err = file->checksums_fd < 0
+                          ? 0
+                          : checksums_read(file->checksums_fd, offset / homes->page_bytes, &expected, 1, NULL);
 
-        if (err || file->sums_fd < 0 || expected == SUMS_UNKNOWN || expected == sums_of(bytes, homes->page_bytes))
+        if (err || file->checksums_fd < 0 || expected == CHECKSUMS_UNKNOWN ||
+            expected == checksums_of(bytes, homes->page_bytes))
                 return err;
         if (homes->gives_up)
                 return HOME_FILES_LOST;
@@ -214,7 +217,7 @@ int home_files_read(struct home_files *homes, uint64_t page, void *bytes)
 
 /* ---- Write ---- */
 
-/* Is the page at home zeros, as a hole in the sums would say? */
+/* Is the page at home zeros, as a hole in the checksums would say? */
 static int is_zeros(const struct home_files *homes, const struct home_file *file, uint64_t page_no)
 {
         uint64_t offset = page_no * homes->page_bytes;
@@ -236,49 +239,50 @@ static int is_zeros(const struct home_files *homes, const struct home_file *file
         return err ? err : 1;
 }
 
-/* Where pages stand although the sums are zeros, nothing is known of them; nor of any, if sums beside are not what they
- * were (M3). */
+/* Where pages stand although the checksums are zeros, nothing is known of them; nor of any, if checksums beside are not
+ * what they were (M3). */
 static int settle_hole(const struct home_files *homes, const struct home_file *file, uint64_t first, uint32_t *values)
 {
         int err = 0;
 
-        for (uint64_t i = 0; err >= 0 && i < SUMS_SECTOR_PAGES; i++) {
+        for (uint64_t i = 0; err >= 0 && i < CHECKSUMS_SECTOR_PAGES; i++) {
                 err = file->is_harmed ? 0 : is_zeros(homes, file, first + i);
                 if (!err && (first + i) * homes->page_bytes < file->size)
-                        values[i] = SUMS_UNKNOWN;
+                        values[i] = CHECKSUMS_UNKNOWN;
         }
         return err < 0 ? err : 0;
 }
 
-/* A disk may have harmed the block of sums that it was writing: garbage is not what a sector's own sum says, but zeros
- * look like a hole. Both are put right by one write: a hole that is sealed before would pass for sound. */
+/* A disk may have harmed the block of checksums that it was writing: garbage is not what a sector's own checksum says,
+ * but zeros look like a hole. Both are put right by one write: a hole that is sealed before would pass for sound. */
 static int settle_block(const struct home_files *homes, const struct home_file *file, uint64_t first)
 {
-        uint32_t values[SUMS_BLOCK_PAGES];
+        uint32_t values[CHECKSUMS_BLOCK_PAGES];
         uint64_t lost;
         bool is_harmed;
-        int err = sums_read(file->sums_fd, first, values, SUMS_BLOCK_PAGES, &lost);
+        int err = checksums_read(file->checksums_fd, first, values, CHECKSUMS_BLOCK_PAGES, &lost);
 
         is_harmed = lost != 0;
-        for (uint32_t i = 0; i < SUMS_BLOCK_PAGES && !err; i += SUMS_SECTOR_PAGES) {
-                int worth = sums_judge_sector(file->sums_fd, first + i);
+        for (uint32_t i = 0; i < CHECKSUMS_BLOCK_PAGES && !err; i += CHECKSUMS_SECTOR_PAGES) {
+                int worth = checksums_judge_sector(file->checksums_fd, first + i);
 
                 if (worth < 0)
                         return worth;
-                if (worth != SUMS_HOLE || (first + i) * homes->page_bytes >= file->size)
+                if (worth != CHECKSUMS_HOLE || (first + i) * homes->page_bytes >= file->size)
                         continue;
                 err = settle_hole(homes, file, first + i, values + i);
                 is_harmed = true;
         }
-        return err || !is_harmed ? err : sums_write_block(file->sums_fd, first, values);
+        return err || !is_harmed ? err : checksums_write_block(file->checksums_fd, first, values);
 }
 
 static int settle_blocks(const struct home_files *homes, struct home_file *file, uint64_t first, uint32_t pages)
 {
-        for (uint64_t block = first / SUMS_BLOCK_PAGES; block <= (first + pages - 1) / SUMS_BLOCK_PAGES; block++) {
+        for (uint64_t block = first / CHECKSUMS_BLOCK_PAGES; block <= (first + pages - 1) / CHECKSUMS_BLOCK_PAGES;
+             block++) {
                 if (file->settled == block + 1)
                         continue;
-                int err = settle_block(homes, file, block * SUMS_BLOCK_PAGES);
+                int err = settle_block(homes, file, block * CHECKSUMS_BLOCK_PAGES);
 
                 if (err)
                         return err;
@@ -293,33 +297,33 @@ int home_files_distrust(struct home_files *homes, uint32_t file_no)
         struct home_file *file = &homes->file[file_no];
         const uint64_t pages = (file->size + homes->page_bytes - 1) / homes->page_bytes;
 
-        return file->sums_fd < 0 ? 0 : sums_forget_holes(file->sums_fd, pages, &file->is_written);
+        return file->checksums_fd < 0 ? 0 : checksums_forget_holes(file->checksums_fd, pages, &file->is_written);
 }
 
 /* What is made of a page of which nothing is known is known no better. */
-static int write_sums(const struct home_files *homes, struct home_file *file, uint32_t pages)
+static int write_checksums(const struct home_files *homes, struct home_file *file, uint32_t pages)
 {
         uint64_t first = home_files_offset(homes, homes->run_page) / homes->page_bytes;
-        uint32_t sums[RUN_PAGES_MAX] = { 0 };
-        int err = homes->keeps_unknown ? sums_read(file->sums_fd, first, sums, pages, NULL) : 0;
+        uint32_t checksums[RUN_PAGES_MAX] = { 0 };
+        int err = homes->keeps_unknown ? checksums_read(file->checksums_fd, first, checksums, pages, NULL) : 0;
 
-        /* The pages are written, and where their sums are a hole that makes them unknown. */
+        /* The pages are written, and where their checksums are a hole that makes them unknown. */
         if (!err)
                 err = settle_blocks(homes, file, first, pages);
         if (err)
                 return err;
         for (uint32_t i = 0; i < pages; i++)
-                if (sums[i] != SUMS_UNKNOWN)
-                        sums[i] = sums_of(homes->run + (size_t)i * homes->page_bytes, homes->page_bytes);
-        return sums_write(file->sums_fd, first, sums, pages);
+                if (checksums[i] != CHECKSUMS_UNKNOWN)
+                        checksums[i] = checksums_of(homes->run + (size_t)i * homes->page_bytes, homes->page_bytes);
+        return checksums_write(file->checksums_fd, first, checksums, pages);
 }
 
-static int write_sum(const struct home_files *homes, struct home_file *file, uint64_t page, uint32_t sum)
+static int write_checksum(const struct home_files *homes, struct home_file *file, uint64_t page, uint32_t checksum)
 {
         const uint64_t page_no = home_files_offset(homes, page) / homes->page_bytes;
         int err = settle_blocks(homes, file, page_no, 1);
 
-        return err ? err : sums_write(file->sums_fd, page_no, &sum, 1);
+        return err ? err : checksums_write(file->checksums_fd, page_no, &checksum, 1);
 }
 
 static int write_run(struct home_files *homes)
@@ -337,9 +341,9 @@ static int write_run(struct home_files *homes)
         err = sys_write_all(file->fd, homes->run, byte_len, offset);
         if (!err && file->size < offset + byte_len)
                 file->size = offset + byte_len; /* its last page was not whole, and is read again by replay */
-        if (err || file->sums_fd < 0 || hook_has_bug(HOOK_BUG_SUMS_NOT_RESTORED))
+        if (err || file->checksums_fd < 0 || hook_has_bug(HOOK_BUG_CHECKSUMS_NOT_RESTORED))
                 return err;
-        return write_sums(homes, file, pages);
+        return write_checksums(homes, file, pages);
 }
 
 /* Does the page continue the run, and is there room? Behind the last page of a file comes another file. */
@@ -372,40 +376,42 @@ int home_files_keep(struct home_files *homes, const struct page_image *image)
                 return err;
         struct home_file *file = &homes->file[page_file(image->page)];
         file->is_written = true;
-        return file->sums_fd < 0 ? 0 : write_sum(homes, file, image->page, sums_of(image->bytes, homes->page_bytes));
+        return file->checksums_fd < 0
+                       ? 0
+                       : write_checksum(homes, file, image->page, checksums_of(image->bytes, homes->page_bytes));
 }
 
-bool home_files_has_sums(const struct home_files *homes, uint64_t page)
+bool home_files_has_checksums(const struct home_files *homes, uint64_t page)
 {
-        return page_file(page) < homes->count && homes->file[page_file(page)].sums_fd >= 0;
+        return page_file(page) < homes->count && homes->file[page_file(page)].checksums_fd >= 0;
 }
 
 int home_files_may_lose(struct home_files *homes, uint64_t page)
 {
         int err = home_files_need(homes, page);
 
-        if (err || home_files_has_sums(homes, page))
+        if (err || home_files_has_checksums(homes, page))
                 return err;
         return findings_add(
                 homes->findings,
                 "%s: offset %llu: the page is lost, and cannot be given up: where checksums are missing, or "
-                "damaged (" SUMS_NAME_PREFIX "%u), nobody would see later that it is",
+                "damaged (" CHECKSUMS_NAME_PREFIX "%u), nobody would see later that it is",
                 home_files_name(homes, page), (unsigned long long)home_files_offset(homes, page), page_file(page));
 }
 
-static int lose(struct home_files *homes, uint64_t page, uint32_t sum)
+static int lose(struct home_files *homes, uint64_t page, uint32_t checksum)
 {
         struct home_file *file = &homes->file[page_file(page)];
 
         file->is_written = true;
-        return write_sum(homes, file, page, sum);
+        return write_checksum(homes, file, page, checksum);
 }
 
 int home_files_lose_known(struct home_files *homes, uint64_t page, uint32_t checksum)
 {
         int err = home_files_may_lose(homes, page);
 
-        return err ? err : lose(homes, page, sums_of_crc(checksum, homes->page_bytes));
+        return err ? err : lose(homes, page, checksums_of_crc(checksum, homes->page_bytes));
 }
 
 int home_files_lose(struct home_files *homes, uint64_t page)
@@ -416,7 +422,7 @@ int home_files_lose(struct home_files *homes, uint64_t page)
         if (!err)
                 err = read_there(homes, &homes->file[page_file(page)], page, bytes);
         if (!err)
-                err = lose(homes, page, sums_of_none(bytes, homes->page_bytes));
+                err = lose(homes, page, checksums_of_none(bytes, homes->page_bytes));
         free(bytes);
         return err;
 }
@@ -429,8 +435,8 @@ int home_files_sync(struct home_files *homes)
                 if (!homes->file[i].is_written)
                         continue;
                 err = sys_sync_data(homes->file[i].fd);
-                if (!err && homes->file[i].sums_fd >= 0)
-                        err = sys_sync_data(homes->file[i].sums_fd);
+                if (!err && homes->file[i].checksums_fd >= 0)
+                        err = sys_sync_data(homes->file[i].checksums_fd);
                 homes->file[i].is_written = err != 0;
         }
         return err;

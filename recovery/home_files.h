@@ -9,7 +9,7 @@
  * Growth is durable before any commit to what has grown, so a file that is missing or too short for a page
  * that was committed was removed or cut by somebody else. That is damage: what else it held is lost.
  *
- * Sums (sums.h) are read and written with the pages, where files are opened to write.
+ * Checksums (checksums.h) are read and written with the pages, where files are opened to write.
  */
 
 #include <stdbool.h>
@@ -23,11 +23,11 @@ struct home_file {
         const char *name;
         int fd;           /* -1: there is none */
         int why_not;      /* -ENOENT, -ELOOP, ... */
-        int sums_fd;      /* -1: there are none, or none to be believed */
-        uint64_t settled; /* the block of sums, counted from 1, in which what a crash has harmed was found last */
+        int checksums_fd; /* -1: there are none, or none to be believed */
+        uint64_t settled; /* the block of checksums, counted from 1, in which what a crash has harmed was found last */
         uint64_t size;
         bool is_written; /* since the last sync */
-        bool is_harmed;  /* a power cut may have zeroed sums in blocks that are put right: see settle_hole */
+        bool is_harmed;  /* a power cut may have zeroed checksums in blocks that are put right: see settle_hole */
         bool is_reported;
 };
 
@@ -67,11 +67,11 @@ uint64_t home_files_offset(const struct home_files *homes, uint64_t page);
 enum { HOME_FILES_LOST = 1 };
 int home_files_read(struct home_files *homes, uint64_t page, void *bytes);
 
-/* Its sums are not what they were, and no power cut did that: where they are a hole, nothing is known of its pages from
- * now on. */
+/* Its checksums are not what they were, and no power cut did that: where they are a hole, nothing is known of its pages
+ * from now on. */
 int home_files_distrust(struct home_files *homes, uint32_t file_no);
 
-/* Reads the page if it has this CRC, whatever its checksum in the sums says. -ENODATA, unreported: it has another, or
+/* Reads the page if it has this CRC, whatever its checksum says. -ENODATA, unreported: it has another, or
  * is not there. */
 int home_files_find(const struct home_files *homes, uint64_t page, uint32_t checksum, void *bytes);
 
@@ -86,7 +86,7 @@ int home_files_lose_known(struct home_files *homes, uint64_t page, uint32_t chec
 int home_files_lose(struct home_files *homes, uint64_t page);
 /* May it be lost so? Reported likewise. */
 int home_files_may_lose(struct home_files *homes, uint64_t page);
-bool home_files_has_sums(const struct home_files *homes, uint64_t page);
+bool home_files_has_checksums(const struct home_files *homes, uint64_t page);
 
 /* Writes pages home, in runs, and their checksums: `bytes` may change after the call. On disk after home_files_sync
  * only. */

@@ -47,8 +47,8 @@ struct manifest_session {
 
 /* What binds the checksums of a data file to the manifest (seal.h). */
 struct manifest_seal {
-        uint64_t number;  /* of the note that a close has left in the file of sums, drawn at random */
-        uint64_t outside; /* digest of the sums in blocks that have no page of the area, */
+        uint64_t number;  /* of the note that a close has left in the file of checksums, drawn at random */
+        uint64_t outside; /* digest of the checksums in blocks that have no page of the area, */
         uint64_t beside;  /* and of the pages in the other blocks that are not in the area */
 };
 

@@ -214,13 +214,13 @@ static int judge_seal(struct recover *recover, uint32_t file_no, const struct ar
 {
         const struct manifest *manifest = &recover->manifest;
         struct home_file *file = &recover->homes.file[file_no];
-        const struct seal_files files = { file->sums_fd, file->size };
+        const struct seal_files files = { file->checksums_fd, file->size };
         int err = 0;
 
         *verdict = SEAL_WHOLE;
         if (file->fd >= 0 && area && seal_is_there(manifest, file_no)) {
                 err = seal_judge(manifest, file_no, &files, area, verdict);
-                if (!err && *verdict == SEAL_WHOLE && file->sums_fd < 0 && file->size)
+                if (!err && *verdict == SEAL_WHOLE && file->checksums_fd < 0 && file->size)
                         *verdict = SEAL_LOST; /* a file that is new has them before it has bytes */
         }
         const bool is_taken = recover->recovery->gives_up_damaged && (*verdict == SEAL_BROKEN || !area);
@@ -232,13 +232,13 @@ static int judge_seal(struct recover *recover, uint32_t file_no, const struct ar
 static int judge_file(struct recover *recover, uint32_t file_no, const struct area_contents *area)
 {
         const struct home_file *file = &recover->homes.file[file_no];
-        struct sums_note note = { .state = SUMS_OPEN };
+        struct checksums_note note = { .state = CHECKSUMS_OPEN };
         enum seal_verdict verdict = SEAL_WHOLE;
-        int err = file->sums_fd < 0 ? 0 : sums_get_note(file->sums_fd, &note);
+        int err = file->checksums_fd < 0 ? 0 : checksums_get_note(file->checksums_fd, &note);
 
-        if (!err && file->fd < 0 && note.state != SUMS_MADE && note.size)
+        if (!err && file->fd < 0 && note.state != CHECKSUMS_MADE && note.size)
                 return home_files_expect(&recover->homes, file_no);
-        if (!err && file->fd >= 0 && note.state != SUMS_MADE && file->size < note.size)
+        if (!err && file->fd >= 0 && note.state != CHECKSUMS_MADE && file->size < note.size)
                 return findings_add(&recover->findings, "%s has %llu bytes, and had %llu: it was cut", file->name,
                                     (unsigned long long)file->size, (unsigned long long)note.size);
         if (!err)
@@ -248,8 +248,9 @@ static int judge_file(struct recover *recover, uint32_t file_no, const struct ar
         recover->recovery->files_unknown += verdict == SEAL_LOST || verdict == SEAL_BROKEN_BESIDE;
         if (!err && verdict == SEAL_BROKEN)
                 return findings_add(&recover->findings,
-                                    SUMS_NAME_PREFIX "%u: the checksums of %s are not those that " MANIFEST_NAME
-                                                     " was written for: they were changed, or are of another moment",
+                                    CHECKSUMS_NAME_PREFIX
+                                    "%u: the checksums of %s are not those that " MANIFEST_NAME
+                                    " was written for: they were changed, or are of another moment",
                                     file_no, file->name);
         return err;
 }
@@ -258,10 +259,10 @@ static int judge_file(struct recover *recover, uint32_t file_no, const struct ar
 static int lengthen(struct recover *recover, uint32_t file_no)
 {
         struct home_file *file = &recover->homes.file[file_no];
-        struct sums_note note;
-        int err = file->sums_fd < 0 || file->fd < 0 ? -ENOENT : sums_get_note(file->sums_fd, &note);
+        struct checksums_note note;
+        int err = file->checksums_fd < 0 || file->fd < 0 ? -ENOENT : checksums_get_note(file->checksums_fd, &note);
 
-        if (err || note.state == SUMS_MADE || file->size >= note.size)
+        if (err || note.state == CHECKSUMS_MADE || file->size >= note.size)
                 return err == -ENOENT || err == XAC_CORRUPT ? 0 : err;
         err = sys_truncate(file->fd, note.size);
         if (!err)
@@ -271,7 +272,7 @@ static int lengthen(struct recover *recover, uint32_t file_no)
         return err;
 }
 
-/* Who gives up what is damaged takes the file and its sums as they are. */
+/* Who gives up what is damaged takes the file and its checksums as they are. */
 static int take_file(struct recover *recover, uint32_t file_no, const struct area_contents *area)
 {
         enum seal_verdict verdict;

@@ -53,25 +53,25 @@ struct recovery {
         /* recover_check: */
         void (*note)(void *arg, const char *sentence); /* in: what is worth knowing, and no damage; may be NULL */
         void *note_arg;
-        bool skips_sums;        /* in: somebody may be writing pages home */
-        uint64_t sums_pages;    /* out: pages that were compared with their checksums, */
-        uint32_t sums_missing;  /* data files without any, */
-        uint64_t sums_unknown;  /* and among them those that have none */
-        uint32_t files_changed; /* out: data files that others have changed while it was closed, or that are of
-                                 * another moment: an open takes them as they are (adopt.h); */
-        uint32_t files_unknown; /* and of which nobody knows: a power cut may have harmed what is known of them */
-        uint64_t commits;       /* out: replayed */
-        uint64_t pages;         /* out: that they changed */
-        uint64_t restored;      /* out: pages taken from the area */
-        uint64_t log_bytes;     /* out: of valid log that was read */
-        bool has_torn_tail;     /* out */
-        uint64_t time_ns;       /* out: of the newest group that was read, 0: not known */
-        bool has_given_up;      /* out: the log was damaged, and ends there now */
-        bool has_lost;          /* out: pages were given up, */
-        uint64_t lost;          /* and so many of them the log does not have either */
-        bool is_area_damaged;   /* out: XAC_CORRUPT is that of the double-write area, or of files it is for, */
-        bool is_area_known;     /* which tells what it should have, */
-        bool may_give_up;       /* and gives_up_damaged would go on */
+        bool skips_checksums;       /* in: somebody may be writing pages home */
+        uint64_t checksums_pages;   /* out: pages that were compared with their checksums, */
+        uint32_t checksums_missing; /* data files without any, */
+        uint64_t checksums_unknown; /* and among them those that have none */
+        uint32_t files_changed;     /* out: data files that others have changed while it was closed, or that are of
+                                     * another moment: an open takes them as they are (adopt.h); */
+        uint32_t files_unknown;     /* and of which nobody knows: a power cut may have harmed what is known of them */
+        uint64_t commits;           /* out: replayed */
+        uint64_t pages;             /* out: that they changed */
+        uint64_t restored;          /* out: pages taken from the area */
+        uint64_t log_bytes;         /* out: of valid log that was read */
+        bool has_torn_tail;         /* out */
+        uint64_t time_ns;           /* out: of the newest group that was read, 0: not known */
+        bool has_given_up;          /* out: the log was damaged, and ends there now */
+        bool has_lost;              /* out: pages were given up, */
+        uint64_t lost;              /* and so many of them the log does not have either */
+        bool is_area_damaged;       /* out: XAC_CORRUPT is that of the double-write area, or of files it is for, */
+        bool is_area_known;         /* which tells what it should have, */
+        bool may_give_up;           /* and gives_up_damaged would go on */
         char damage[RECOVER_SENTENCE]; /* out: of that, or after XAC_CORRUPT, what is damaged and where, for people */
 };
 

@@ -111,7 +111,7 @@ static int lose(void *arg, const struct area_damage *damage)
                 check->err = err;
         else
                 check->lost++;
-        check->may_give_up &= !check->gives_up && home_files_has_sums(check->homes, damage->page);
+        check->may_give_up &= !check->gives_up && home_files_has_checksums(check->homes, damage->page);
         return 0;
 }
 

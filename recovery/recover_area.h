@@ -25,8 +25,8 @@ int recover_area_contents(int directory, const struct manifest *manifest, const 
 int recover_area_check(struct recovery *recovery, const struct manifest *manifest, struct home_files *homes,
                        struct findings *findings);
 
-/* The pages that the area holds: what home has of them, and their sums, may be older, or torn. area_contents_free it in
- * any case. */
+/* The pages that the area holds: what home has of them, and their checksums, may be older, or torn. area_contents_free
+ * it in any case. */
 int area_pages_read(int directory, const struct manifest *manifest, struct area_contents *area);
 /* Any of the pages from `first` to `last`? */
 bool area_pages_has(const struct area_contents *area, uint64_t first, uint64_t last);

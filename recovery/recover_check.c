@@ -11,7 +11,7 @@
 
 #include <xac/xac.h>
 
-#include "recovery/check_sums.h"
+#include "recovery/check_checksums.h"
 #include "recovery/findings.h"
 #include "recovery/home_files.h"
 #include "recovery/rebuild.h"
@@ -111,8 +111,8 @@ int recover_check(struct recovery *recovery, const struct manifest *manifest,
         err = check_area(check);
         if (!err)
                 err = check_log(check);
-        if (!err && !recovery->skips_sums)
-                err = check_sums(recovery, manifest, &check->findings);
+        if (!err && !recovery->skips_checksums)
+                err = check_checksums(recovery, manifest, &check->findings);
         if (!err && check->findings.count)
                 err = XAC_CORRUPT;
         home_files_close(&check->homes);

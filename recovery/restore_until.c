@@ -495,14 +495,15 @@ static int write_home(struct run *run)
 }
 
 /* The checksums are of the new environment's pages, and its own from now on. */
-static int rename_sums(struct run *run, const struct manifest *before)
+static int rename_checksums(struct run *run, const struct manifest *before)
 {
         int err = 0;
 
         for (uint32_t i = 0; !err && i < before->file_count; i++) {
-                const struct sums_id from = seal_sums_id(before, i), to = seal_sums_id(&run->manifest, i);
+                const struct checksums_id from = seal_checksums_id(before, i),
+                                          to = seal_checksums_id(&run->manifest, i);
 
-                err = sums_rename(run->restore->directory, &from, &to);
+                err = checksums_rename(run->restore->directory, &from, &to);
         }
         if (!err)
                 (void)adopt_note_recovered(run->restore->directory, &run->manifest);
@@ -519,7 +520,7 @@ static int draw_uuid(struct run *run)
                 err = sys_random(run->manifest.uuid, sizeof(run->manifest.uuid));
         }
         if (!err)
-                err = rename_sums(run, before);
+                err = rename_checksums(run, before);
         free(before);
         return err;
 }

@@ -12,16 +12,16 @@
 #include "recovery/page_name.h"
 #include "recovery/recover_area.h"
 
-enum { HALF_BLOCK = SUMS_BLOCK_PAGES / 2 };
+enum { HALF_BLOCK = CHECKSUMS_BLOCK_PAGES / 2 };
 
 /* ---- Digests ---- */
 
 /* The finalizer of SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014). */
-static uint64_t hash(uint64_t page_no, uint32_t sum)
+static uint64_t hash(uint64_t page_no, uint32_t checksum)
 {
-        uint64_t x = page_no << 32 | sum;
+        uint64_t x = page_no << 32 | checksum;
 
-        if (sum == 0 || sum == SUMS_UNKNOWN)
+        if (checksum == 0 || checksum == CHECKSUMS_UNKNOWN)
                 return 0;
         x += UINT64_C(0x9e3779b97f4a7c15);
         x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -52,7 +52,7 @@ static uint64_t page_no_of(const struct pages *pages, uint32_t i)
         return pages->items[i] - pages->file;
 }
 
-/* What sums add up to. */
+/* What checksums add up to. */
 struct digest {
         uint64_t all;
         uint64_t others; /* without those of certain pages */
@@ -61,32 +61,33 @@ struct digest {
 };
 
 /* Of those that begin in this half of a block. */
-static int count_lost(int sums_fd, uint64_t first, struct digest *digest)
+static int count_lost(int checksums_fd, uint64_t first, struct digest *digest)
 {
         const uint64_t end = first + HALF_BLOCK < digest->end ? first + HALF_BLOCK : digest->end;
-        int worth = SUMS_SOUND;
+        int worth = CHECKSUMS_SOUND;
 
-        for (; worth >= 0 && first < end; first += SUMS_SECTOR_PAGES) {
-                worth = sums_judge_sector(sums_fd, first);
-                digest->lost += worth == SUMS_LOST;
+        for (; worth >= 0 && first < end; first += CHECKSUMS_SECTOR_PAGES) {
+                worth = checksums_judge_sector(checksums_fd, first);
+                digest->lost += worth == CHECKSUMS_LOST;
         }
         return worth < 0 ? worth : 0;
 }
 
 /* Adds a block. Of `pages` those that are in it begin at number *at, and are counted on. */
-static int digest_block(int sums_fd, uint64_t block, const struct pages *pages, uint32_t *at, struct digest *digest)
+static int digest_block(int checksums_fd, uint64_t block, const struct pages *pages, uint32_t *at,
+                        struct digest *digest)
 {
         uint32_t values[HALF_BLOCK]; /* stacks may be small */
-        const uint64_t end = (block + 1) * SUMS_BLOCK_PAGES;
+        const uint64_t end = (block + 1) * CHECKSUMS_BLOCK_PAGES;
         int err = 0;
 
         memset(values, 0, sizeof(values));
-        for (uint64_t first = block * SUMS_BLOCK_PAGES; !err && first < end; first += HALF_BLOCK) {
+        for (uint64_t first = block * CHECKSUMS_BLOCK_PAGES; !err && first < end; first += HALF_BLOCK) {
                 uint64_t lost = 0;
 
-                err = sums_fd < 0 ? 0 : sums_read(sums_fd, first, values, HALF_BLOCK, &lost);
+                err = checksums_fd < 0 ? 0 : checksums_read(checksums_fd, first, values, HALF_BLOCK, &lost);
                 if (!err && lost)
-                        err = count_lost(sums_fd, first, digest);
+                        err = count_lost(checksums_fd, first, digest);
                 for (uint32_t i = 0; !err && i < HALF_BLOCK; i++) {
                         const uint64_t value = hash(first + i, values[i]);
 
@@ -101,33 +102,34 @@ static int digest_block(int sums_fd, uint64_t block, const struct pages *pages, 
 }
 
 /* The blocks that have any of the pages. */
-static int digest_blocks_of(int sums_fd, const struct pages *pages, struct digest *digest)
+static int digest_blocks_of(int checksums_fd, const struct pages *pages, struct digest *digest)
 {
         int err = 0;
 
         for (uint32_t at = 0; !err && at < pages->count;)
-                err = digest_block(sums_fd, page_no_of(pages, at) / SUMS_BLOCK_PAGES, pages, &at, digest);
+                err = digest_block(checksums_fd, page_no_of(pages, at) / CHECKSUMS_BLOCK_PAGES, pages, &at, digest);
         return err;
 }
 
 /* *lost counts sectors in blocks that have none of `pages`; NULL: that does not matter. The file has `file_pages`: what
- * is behind its end are zeros. Holes of the sums add nothing, and are passed over. */
-static int digest_everything(int sums_fd, const struct pages *pages, uint64_t file_pages, struct manifest_seal *seal,
-                             uint64_t *lost)
+ * is behind its end are zeros. Holes of the checksums add nothing, and are passed over. */
+static int digest_everything(int checksums_fd, const struct pages *pages, uint64_t file_pages,
+                             struct manifest_seal *seal, uint64_t *lost)
 {
         static const struct pages none;
         struct digest total = { .end = file_pages }, of_area = { .end = file_pages };
-        struct stretch sums = { .fd = sums_fd };
+        struct stretch checksums = { .fd = checksums_fd };
         uint64_t count = 0;
         uint32_t at = 0;
-        int err = sums_fd < 0 ? 0 : sums_count(sums_fd, &count);
+        int err = checksums_fd < 0 ? 0 : checksums_count(checksums_fd, &count);
 
-        for (uint64_t first = 0; !err && (first = sums_skip_hole(&sums, first)) < count; first += SUMS_BLOCK_PAGES) {
-                first -= first % SUMS_BLOCK_PAGES;
-                err = digest_block(sums_fd, first / SUMS_BLOCK_PAGES, &none, &at, &total);
+        for (uint64_t first = 0; !err && (first = checksums_skip_hole(&checksums, first)) < count;
+             first += CHECKSUMS_BLOCK_PAGES) {
+                first -= first % CHECKSUMS_BLOCK_PAGES;
+                err = digest_block(checksums_fd, first / CHECKSUMS_BLOCK_PAGES, &none, &at, &total);
         }
         if (!err)
-                err = digest_blocks_of(sums_fd, pages, &of_area);
+                err = digest_blocks_of(checksums_fd, pages, &of_area);
         if (err)
                 return err;
         seal->outside = total.all - of_area.all;
@@ -138,45 +140,46 @@ static int digest_everything(int sums_fd, const struct pages *pages, uint64_t fi
 }
 
 /* Of the blocks that have any of the pages nothing is known from now on. */
-static int forget_blocks_of(int sums_fd, const struct pages *pages)
+static int forget_blocks_of(int checksums_fd, const struct pages *pages)
 {
         uint64_t last = UINT64_MAX;
         int err = 0;
 
         for (uint32_t i = 0; !err && i < pages->count; i++) {
-                const uint64_t block = page_no_of(pages, i) / SUMS_BLOCK_PAGES;
+                const uint64_t block = page_no_of(pages, i) / CHECKSUMS_BLOCK_PAGES;
 
                 if (block != last)
-                        err = sums_write_unknown(sums_fd, block * SUMS_BLOCK_PAGES, SUMS_BLOCK_PAGES);
+                        err = checksums_write_unknown(checksums_fd, block * CHECKSUMS_BLOCK_PAGES,
+                                                      CHECKSUMS_BLOCK_PAGES);
                 last = block;
         }
         return err;
 }
 
 /* M7, where nobody can read any more which blocks these are. */
-static int forget_everything(int sums_fd)
+static int forget_everything(int checksums_fd)
 {
         uint64_t count = 0;
-        int err = sums_fd < 0 ? 0 : sums_count(sums_fd, &count);
+        int err = checksums_fd < 0 ? 0 : checksums_count(checksums_fd, &count);
 
-        return err || !count ? err : sums_write_unknown(sums_fd, 0, count);
+        return err || !count ? err : checksums_write_unknown(checksums_fd, 0, count);
 }
 
 /* M7. The digests follow from those of before: other blocks have not changed. */
-static int digest_change(const struct seal_change *change, int sums_fd, const struct pages *before,
+static int digest_change(const struct seal_change *change, int checksums_fd, const struct pages *before,
                          const struct pages *after, struct manifest_seal *seal)
 {
         struct digest back = { 0 }, away = { 0 };
-        int err = digest_blocks_of(sums_fd, before, &back);
+        int err = digest_blocks_of(checksums_fd, before, &back);
 
-        if (!err && back.others != seal->beside && !change->is_of_recovery && sums_fd >= 0) {
-                err = forget_blocks_of(sums_fd, before);
+        if (!err && back.others != seal->beside && !change->is_of_recovery && checksums_fd >= 0) {
+                err = forget_blocks_of(checksums_fd, before);
                 back = (struct digest){ 0 };
                 if (!err)
-                        err = digest_blocks_of(sums_fd, before, &back);
+                        err = digest_blocks_of(checksums_fd, before, &back);
         }
         if (!err)
-                err = digest_blocks_of(sums_fd, after, &away);
+                err = digest_blocks_of(checksums_fd, after, &away);
         if (err)
                 return err;
         seal->outside += back.all - away.all;
@@ -184,31 +187,31 @@ static int digest_change(const struct seal_change *change, int sums_fd, const st
         return 0;
 }
 
-/* ---- Files of sums ---- */
+/* ---- Files of checksums ---- */
 
-struct sums_id seal_sums_id(const struct manifest *manifest, uint32_t i)
+struct checksums_id seal_checksums_id(const struct manifest *manifest, uint32_t i)
 {
-        struct sums_id id = { .file_no = i, .page_bytes = manifest->page_bytes, .mode = manifest->mode };
+        struct checksums_id id = { .file_no = i, .page_bytes = manifest->page_bytes, .mode = manifest->mode };
 
         memcpy(id.uuid, manifest->uuid, sizeof(id.uuid));
         return id;
 }
 
 /* *fd is -1 where there is none, or none to be believed. */
-static int open_sums(int directory, const struct manifest *manifest, uint32_t file_no, int access, int *fd,
-                     struct sums_note *note)
+static int open_checksums(int directory, const struct manifest *manifest, uint32_t file_no, int access, int *fd,
+                          struct checksums_note *note)
 {
-        const struct sums_id id = seal_sums_id(manifest, file_no);
-        int err = sums_open(directory, &id, access, fd, note);
+        const struct checksums_id id = seal_checksums_id(manifest, file_no);
+        int err = checksums_open(directory, &id, access, fd, note);
 
         if (!err)
                 return 0;
         *fd = -1;
-        *note = (struct sums_note){ .state = SUMS_OPEN };
+        *note = (struct checksums_note){ .state = CHECKSUMS_OPEN };
         return err == -ENOENT || err == XAC_CORRUPT ? 0 : err;
 }
 
-static void close_sums(int fd)
+static void close_checksums(int fd)
 {
         if (fd >= 0)
                 sys_close(fd);
@@ -228,14 +231,14 @@ void seal_begin_file(struct manifest *manifest, uint32_t file_no)
 int seal_renew(int directory, struct manifest *manifest, uint32_t file_no)
 {
         static const struct pages none;
-        struct sums_note note;
+        struct checksums_note note;
         int fd;
-        int err = open_sums(directory, manifest, file_no, O_RDONLY, &fd, &note);
+        int err = open_checksums(directory, manifest, file_no, O_RDONLY, &fd, &note);
 
         if (err)
                 return err;
         err = digest_everything(fd, &none, 0, &manifest->seal[file_no], NULL);
-        close_sums(fd);
+        close_checksums(fd);
         manifest->seal[file_no].number = note.number;
         if (!err)
                 put(manifest, file_no);
@@ -259,12 +262,12 @@ static int change_file(const struct seal_change *change, int directory, struct m
         const bool is_sealed = seal_is_there(manifest, file_no);
         const bool is_anew = change->is_lost || !is_sealed;
         struct manifest_seal *seal = &manifest->seal[file_no];
-        struct sums_note note;
+        struct checksums_note note;
         int fd;
 
         if (!is_anew && !before.count && !after.count)
                 return 0;
-        int err = open_sums(directory, manifest, file_no, O_RDWR, &fd, &note);
+        int err = open_checksums(directory, manifest, file_no, O_RDWR, &fd, &note);
         if (err)
                 return err;
         if (is_sealed && change->is_lost && !change->is_of_recovery)
@@ -272,7 +275,7 @@ static int change_file(const struct seal_change *change, int directory, struct m
         if (!err)
                 err = is_anew ? digest_everything(fd, &after, 0, seal, NULL)
                               : digest_change(change, fd, &before, &after, seal);
-        close_sums(fd);
+        close_checksums(fd);
         if (is_anew)
                 seal->number = note.number;
         if (!err)
@@ -300,13 +303,13 @@ void seal_change_free(struct seal_change *change)
 
 static int close_file(int directory, struct manifest *manifest, uint32_t file_no, bool is_volatile)
 {
-        struct sums_note note;
+        struct checksums_note note;
         int fd;
-        int err = open_sums(directory, manifest, file_no, O_RDONLY, &fd, &note);
+        int err = open_checksums(directory, manifest, file_no, O_RDONLY, &fd, &note);
 
         if (err)
                 return err;
-        close_sums(fd);
+        close_checksums(fd);
         if (!seal_is_there(manifest, file_no) || (is_volatile && note.number != manifest->seal[file_no].number))
                 return seal_renew(directory, manifest, file_no);
         manifest->seal[file_no].number = note.number;
@@ -326,36 +329,36 @@ int seal_close(int directory, struct manifest *manifest, bool is_volatile)
 
 /* Does a sector of the block look as a disk may leave one that it was writing, or as recovery has settled such a one?
  */
-static int is_block_harmed(int sums_fd, uint64_t block, uint64_t file_pages)
+static int is_block_harmed(int checksums_fd, uint64_t block, uint64_t file_pages)
 {
-        uint32_t values[SUMS_SECTOR_PAGES];
-        const uint64_t block_end = (block + 1) * SUMS_BLOCK_PAGES;
+        uint32_t values[CHECKSUMS_SECTOR_PAGES];
+        const uint64_t block_end = (block + 1) * CHECKSUMS_BLOCK_PAGES;
         const uint64_t end = block_end < file_pages ? block_end : file_pages; /* behind it nothing is lost */
 
-        for (uint64_t first = block * SUMS_BLOCK_PAGES; first < end; first += SUMS_SECTOR_PAGES) {
-                const int worth = sums_judge_sector(sums_fd, first);
-                int err = worth < 0 ? worth : sums_read(sums_fd, first, values, SUMS_SECTOR_PAGES, NULL);
+        for (uint64_t first = block * CHECKSUMS_BLOCK_PAGES; first < end; first += CHECKSUMS_SECTOR_PAGES) {
+                const int worth = checksums_judge_sector(checksums_fd, first);
+                int err = worth < 0 ? worth : checksums_read(checksums_fd, first, values, CHECKSUMS_SECTOR_PAGES, NULL);
 
-                if (err || worth != SUMS_SOUND)
+                if (err || worth != CHECKSUMS_SOUND)
                         return err ? err : 1;
-                for (uint32_t i = 0; i < SUMS_SECTOR_PAGES && first + i < end; i++)
-                        if (values[i] == SUMS_UNKNOWN)
+                for (uint32_t i = 0; i < CHECKSUMS_SECTOR_PAGES && first + i < end; i++)
+                        if (values[i] == CHECKSUMS_UNKNOWN)
                                 return 1;
         }
         return 0;
 }
 
 /* M3. Nobody but a disk that was writing may have changed what lies beside, and it changes whole sectors. */
-static int judge_beside(int sums_fd, const struct pages *pages, uint64_t file_pages, enum seal_verdict *verdict)
+static int judge_beside(int checksums_fd, const struct pages *pages, uint64_t file_pages, enum seal_verdict *verdict)
 {
         uint64_t block = UINT64_MAX;
         int harmed = 0;
 
-        for (uint32_t i = 0; sums_fd >= 0 && !harmed && i < pages->count; i++) {
-                if (page_no_of(pages, i) / SUMS_BLOCK_PAGES == block)
+        for (uint32_t i = 0; checksums_fd >= 0 && !harmed && i < pages->count; i++) {
+                if (page_no_of(pages, i) / CHECKSUMS_BLOCK_PAGES == block)
                         continue;
-                block = page_no_of(pages, i) / SUMS_BLOCK_PAGES;
-                harmed = is_block_harmed(sums_fd, block, file_pages);
+                block = page_no_of(pages, i) / CHECKSUMS_BLOCK_PAGES;
+                harmed = is_block_harmed(checksums_fd, block, file_pages);
         }
         *verdict = harmed == 1 ? SEAL_BROKEN_BESIDE : SEAL_BROKEN;
         return harmed < 0 ? harmed : 0;
@@ -369,7 +372,7 @@ int seal_judge(const struct manifest *manifest, uint32_t file_no, const struct s
         const struct manifest_seal *seal = &manifest->seal[file_no];
         struct manifest_seal found = { 0 };
         uint64_t lost = 0;
-        int err = digest_everything(files->sums_fd, &pages, file_pages, &found, &lost);
+        int err = digest_everything(files->checksums_fd, &pages, file_pages, &found, &lost);
 
         *verdict = SEAL_WHOLE;
         if (lost)
@@ -377,27 +380,27 @@ int seal_judge(const struct manifest *manifest, uint32_t file_no, const struct s
         else if (found.outside != seal->outside)
                 *verdict = SEAL_BROKEN;
         else if (!err && found.beside != seal->beside)
-                err = judge_beside(files->sums_fd, &pages, file_pages, verdict);
+                err = judge_beside(files->checksums_fd, &pages, file_pages, verdict);
         return err;
 }
 
 static int judge_as_named(int directory, const struct manifest *manifest, uint32_t file_no, enum seal_verdict *verdict)
 {
-        struct seal_files files = { .sums_fd = -1 };
+        struct seal_files files = { .checksums_fd = -1 };
         struct area_contents area;
-        struct sums_note note = { .state = SUMS_OPEN };
+        struct checksums_note note = { .state = CHECKSUMS_OPEN };
         struct stat st;
         int err = area_pages_read(directory, manifest, &area);
 
         if (!err)
-                err = open_sums(directory, manifest, file_no, O_RDONLY, &files.sums_fd, &note);
+                err = open_checksums(directory, manifest, file_no, O_RDONLY, &files.checksums_fd, &note);
         if (!err)
                 err = sys_stat_at(directory, manifest->file_name[file_no], &st);
         if (!err)
                 files.data_bytes = (uint64_t)st.st_size;
-        if (!err && note.state != SUMS_VOLATILE)
+        if (!err && note.state != CHECKSUMS_VOLATILE)
                 err = seal_judge(manifest, file_no, &files, &area, verdict);
-        close_sums(files.sums_fd);
+        close_checksums(files.checksums_fd);
         area_contents_free(&area);
         return err;
 }

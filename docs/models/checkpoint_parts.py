@@ -70,12 +70,12 @@ class Disk:
         self.area = [None, None]
         self.slot = [(1, 0, None, None), (0, 0, None, None)]  # generation, base, area, target of a checkpoint
         self.log = {}
-        self.sum = {}  # what a checksum is of, where that is not what is at home
+        self.checksum = {}  # what a checksum is of, where that is not what is at home
 
     def copy(self):
         disk = Disk.__new__(Disk)
         disk.home, disk.area, disk.slot = dict(self.home), list(self.area), list(self.slot)
-        disk.log, disk.sum = dict(self.log), dict(self.sum)
+        disk.log, disk.checksum = dict(self.log), dict(self.checksum)
         return disk
 
     def put(self, write):
@@ -86,11 +86,11 @@ class Disk:
         return max(slot for slot in self.slot if slot != TORN)
 
     def state(self):
-        return repr((self.home, self.area, self.slot, self.log, self.sum))
+        return repr((self.home, self.area, self.slot, self.log, self.checksum))
 
     def passes(self, page):
         """Is it what its checksum says, as far as that is known?"""
-        return self.sum.get(page) in (None, self.home[page])
+        return self.checksum.get(page) in (None, self.home[page])
 
 
 # ---- commits ----
@@ -151,25 +151,25 @@ def groups_of(pages, log, base, target, first):
     return [sorted(needed)] * bool(needed) + [group for group in groups if not set(group) <= needed]
 
 
-def write_home(pages, memory, home, held, sums=()):
+def write_home(pages, memory, home, held, checksums=()):
     for page in pages:
         if page not in held:
             home[page] = memory[page]
             yield "write", ("home", page, memory[page])
-            if page in sums:
-                del sums[page]
-                yield "write", ("sum", page, None)
+            if page in checksums:
+                del checksums[page]
+                yield "write", ("checksum", page, None)
 
 
-def checkpoint(disk, log, base, target, memory, home, listed, held=frozenset(), redo=None, sums=None):
+def checkpoint(disk, log, base, target, memory, home, listed, held=frozenset(), redo=None, checksums=None):
     """Steps: ('write', w), ('sync', kind). `home`: what home has, as it goes; `listed`: pages that stand at `target`;
     `held`: pages that stay in the area; `redo`: of a recovery, where the log would go on. A recovery has brought home
-    what the area has, and knows which `sums` are of other pages than home has."""
+    what the area has, and knows which `checksums` are of other pages than home has."""
     ending = (redo or target + 1, redo is not None)
     generation, _, area, unfinished = disk.manifest()
     slot = disk.slot.index(disk.manifest())
     named = set(disk.area[area][1]) if area is not None else set()
-    if unfinished and sums is None and "again" not in OUT:
+    if unfinished and checksums is None and "again" not in OUT:
         yield from write_home(sorted(named | listed if "named" in OUT else named), memory, home, held)
         yield "sync", "home"
     carried = named & held & listed if "carry" not in OUT else set()
@@ -188,22 +188,22 @@ def checkpoint(disk, log, base, target, memory, home, listed, held=frozenset(), 
         for one in (slot ^ 1, slot):
             yield "write", ("slot", one, entry)
             yield "sync", "slot"
-        yield from write_home(group, memory, home, held, sums or ())
+        yield from write_home(group, memory, home, held, checksums or ())
         if "carry" not in OUT:
             carried |= set(group) & held
         if "sync" not in OUT or is_last:
             yield "sync", "home"
-            yield "sync", "sum"
+            yield "sync", "checksum"
 
 
-def tell_lost(content, changed, sums):
+def tell_lost(content, changed, checksums):
     """Checksums of pages that are lost, and were changed by the log."""
     told = [page for page in changed if content[page] == LOST and "none" not in OUT]
     for page in told:
-        sums[page] = NONE
-        yield "write", ("sum", page, NONE)
+        checksums[page] = NONE
+        yield "write", ("checksum", page, NONE)
     if told and "told" not in OUT:
-        yield "sync", "sum"
+        yield "sync", "checksum"
 
 
 def lists_of(listed, content, changed):
@@ -214,8 +214,8 @@ def recover(disk, gives_up=False):
     """Steps as above; returns (content, newest commit), or (what is wrong, 0)."""
     _, base, area, target = disk.manifest()
     content, listed, redo, is_end = dict(disk.home), set(), None, False
-    sums = {page: value for page, value in disk.sum.items() if value is not None}
-    for page in sums:
+    checksums = {page: value for page, value in disk.checksum.items() if value is not None}
+    for page in checksums:
         if not disk.passes(page):
             content[page] = LOST
     if area is not None:
@@ -228,17 +228,17 @@ def recover(disk, gives_up=False):
             return REFUSED, 0
         for page, value in pages.items():
             if page in gone:
-                content[page], sums[page] = LOST, value[1]
-                yield "write", ("sum", page, value[1])
+                content[page], checksums[page] = LOST, value[1]
+                yield "write", ("checksum", page, value[1])
                 continue
             content[page] = disk.home[page] if page in rotten_ones else value
             if page not in rotten_ones or "leave" in OUT:
                 yield "write", ("home", page, content[page])
-            if page in sums:
-                del sums[page]
-                yield "write", ("sum", page, None)
+            if page in checksums:
+                del checksums[page]
+                yield "write", ("checksum", page, None)
         yield "sync", "home"
-        yield "sync", "sum"
+        yield "sync", "checksum"
     if TORN in content.values():
         return "a page at home is torn", 0
     if target is None or "list" in OUT:
@@ -260,15 +260,15 @@ def recover(disk, gives_up=False):
         changed |= set(log[newest]) - set(skipped)
         if newest == target and "finish" not in OUT:
             ends_there = redo if is_end and "end" not in OUT else None
-            yield from tell_lost(content, changed, sums)
+            yield from tell_lost(content, changed, checksums)
             listed = lists_of(listed, content, changed)
-            yield from checkpoint(disk, log, base, target, dict(content), home, listed, redo=ends_there, sums=sums)
+            yield from checkpoint(disk, log, base, target, dict(content), home, listed, redo=ends_there, checksums=checksums)
             base, at, changed = target, redo, set()
             if ends_there:
                 return content, target
-    yield from tell_lost(content, changed, sums)
+    yield from tell_lost(content, changed, checksums)
     listed = lists_of(frozenset(), content, changed)
-    yield from checkpoint(disk, log, base, newest, dict(content), home, listed, redo=at + -at % BLOCK, sums=sums)
+    yield from checkpoint(disk, log, base, newest, dict(content), home, listed, redo=at + -at % BLOCK, checksums=checksums)
     return content, newest
 
 
@@ -296,8 +296,8 @@ def drive(disk, steps, visit, pending=()):
 
 
 def cuts_of(disk, pending):
-    """Checksums are not torn: sums.py has what a sector costs that was harmed."""
-    ways = [(None, write) if write[0] == "sum" else (None, write, (*write[:2], TORN)) for write in pending]
+    """Checksums are not torn: checksums.py has what a sector costs that was harmed."""
+    ways = [(None, write) if write[0] == "checksum" else (None, write, (*write[:2], TORN)) for write in pending]
     for arrived in itertools.product(*ways):
         cut = disk.copy()
         for write in arrived:
@@ -385,7 +385,7 @@ class Judge:
         for page in PAGES:
             if after.passes(page) and after.home[page] != right[page]:
                 self.wrong.setdefault("a page that is lost passes for sound", program)
-            if not after.passes(page) and after.sum[page] not in (NONE, right[page]):
+            if not after.passes(page) and after.checksum[page] not in (NONE, right[page]):
                 self.wrong.setdefault("an older page would be taken for one that is lost", program)
 
 

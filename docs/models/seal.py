@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What binds the files of an environment to one moment: brute force over every mixture of two, and every harm to sums.
+"""What binds the files of an environment to one moment: brute force over every mixture of two, and every harm to checksums.
 
-An environment at rest is a data file, its checksums with their note, an area, a log, a manifest. Sessions commit, make the file
-longer, write checkpoints home, and are closed or killed at any step; each such disk is kept. A copy that was brought up to date
-half-way has some files of one moment and some of another; and somebody may zero sums, with pages or without, or cut the file. A
-power cut harms sums that are being written, and those beside them. Then it is checked, and opened. A verdict is "sound",
-"damaged", or the third: "changed" (by others, while it was closed: taken as it is, and said) and "unknown" (a power cut may
-have done that). Wrong is
+An environment at rest is a data file, its checksums with their note, an area, a log, a manifest. Sessions commit, make the
+file longer, write checkpoints home, and are closed or killed at any step; each such disk is kept. A copy that was brought up
+to date half-way has some files of one moment and some of another; and somebody may zero checksums, with pages or without, or
+cut the file. A power cut harms checksums that are being written, and those beside them. Then it is checked, and opened. A
+verdict is "sound", "damaged", or the third: "changed" (by others, while it was closed: taken as it is, and said) and
+"unknown" (a power cut may have done that). Wrong is
 
     mixed     "sound", or opened without a word, although the content is not that of a moment of the manifest's
     alarm     a disk that nobody has touched is called anything but sound; or what others have changed while it was closed, or a
@@ -15,19 +15,20 @@ have done that). Wrong is
 
 The rules; each is left out by its name, and is then found out:
 
-    digest    M1 the manifest has a digest of the file's sums
+    digest    M1 the manifest has a digest of the file's checksums
     flight    M2 ... but not of those that share a block with a page of its area: these are being written
     beside    M3 the pages of such blocks that are not in the area have a digest of their own: if it differs, a power cut or
-                 somebody else may have changed the sums, and the verdict is "unknown"
-    grown     M4 a file that grows has its new length in the note of its sums before a commit can reach it; a closed one as well
-    number    M5 the session has a number, in manifest and note: an open of what was closed looks at no sums, and must see that
-                 they are of another session
+                 somebody else may have changed the checksums, and the verdict is "unknown"
+    grown     M4 a file that grows has its new length in the note of its checksums before a commit can reach it; a closed one
+                 as well
+    number    M5 the session has a number, in manifest and note: an open of what was closed looks at no checksums, and must
+                 see that they are of another session
     later     M6 a log of a later session than the manifest's is another moment's
-    beneath   M7 who makes the next manifest compares the digest of M3 first: what was harmed while the environment was open would be
-                 sealed else; where it differs, the sums of these blocks become unknown; where the area is not the named one any
-                 more, all sums do
+    beneath   M7 who makes the next manifest compares the digest of M3 first: what was harmed while the environment was open
+                 would be sealed else; where it differs, the checksums of these blocks become unknown; where the area is not
+                 the named one any more, all checksums do
 
-Nobody compares the pages of an area once they are home, until the next manifest: of these, pages and sums that are harmed
+Nobody compares the pages of an area once they are home, until the next manifest: of these, pages and checksums that are harmed
 together while the environment is open are sealed as they are.
 Nothing says how long the log was: if its end is cut off, or it is an earlier one of the same session, recovery takes the
 commits that are missing for ones that were never made.
@@ -44,8 +45,8 @@ import sys
 OUT = set(sys.argv[1:])
 RULES = ["digest", "flight", "beside", "grown", "number", "later", "beneath"]
 UNKNOWN = -1
-FILES = ("data", "sums", "area", "log", "manifest")
-BLOCK = {"X": 0, "Y": 0, "Z": 1, "W": 2}  # whose sums are written together
+FILES = ("data", "checksums", "area", "log", "manifest")
+BLOCK = {"X": 0, "Y": 0, "Z": 1, "W": 2}  # whose checksums are written together
 PAGES = list(BLOCK)
 
 
@@ -53,9 +54,9 @@ def blocks_of(area):
     return {BLOCK[page] for page in area} if "flight" not in OUT else set()
 
 
-def known_in(sums, blocks):
+def known_in(checksums, blocks):
     """Holes, and what is not known, count nothing."""
-    return Counter({pair: 1 for pair in sums.items() if pair[1] and pair[1] != UNKNOWN and BLOCK[pair[0]] in blocks})
+    return Counter({pair: 1 for pair in checksums.items() if pair[1] and pair[1] != UNKNOWN and BLOCK[pair[0]] in blocks})
 
 
 def added(one, other, sign=1):
@@ -65,17 +66,17 @@ def added(one, other, sign=1):
     return frozenset((pair, count) for pair, count in total.items() if count)
 
 
-def digests_of(sums, area):
+def digests_of(checksums, area):
     """Of the blocks that have no page of the area; and of the other pages of those that have."""
     blocks = blocks_of(area)
-    return (frozenset(known_in(sums, set(BLOCK.values()) - blocks).items()),
-            frozenset(pair for pair in known_in(sums, blocks).items() if pair[0][0] not in area))
+    return (frozenset(known_in(checksums, set(BLOCK.values()) - blocks).items()),
+            frozenset(pair for pair in known_in(checksums, blocks).items() if pair[0][0] not in area))
 
 
 def next_digests(disk, area):
-    """They follow from those of the manifest before, by the blocks of both areas. Also the sums, which may become unknown."""
+    """They follow from those of the manifest before, by the blocks of both areas. Also the checksums, which may become unknown."""
     _, _, _, has_area, (outside, beside) = disk.manifest
-    values = disk.sums[0]
+    values = disk.checksums[0]
     if has_area and disk.area is None:
         if "beneath" not in OUT:
             values = {page: UNKNOWN for page in values}
@@ -89,15 +90,15 @@ def next_digests(disk, area):
 
 
 class Disk:
-    """data: (pages, length, time of change); sums: (values, state, length, time, session); area: (commit, pages) or None; log: the
+    """data: (pages, length, time of change); checksums: (values, state, length, time, session); area: (commit, pages) or None; log: the
     session that has begun it last, and commits as (number, session, pages); manifest: (session, base, is_closed, has_area,
     digests)."""
 
     def __init__(self):
         self.data = ({"X": 1, "Y": 1, "Z": 1}, 3, 0)
-        self.sums = (dict(self.data[0]), "closed", 3, 0, 0)
+        self.checksums = (dict(self.data[0]), "closed", 3, 0, 0)
         self.area, self.log = None, (0, ())
-        self.manifest = (0, 0, True, False, digests_of(self.sums[0], ()))
+        self.manifest = (0, 0, True, False, digests_of(self.checksums[0], ()))
 
     def copy(self):
         disk = Disk.__new__(Disk)
@@ -124,10 +125,10 @@ class History:
     def begin(self):
         disk = self.disk
         self.session += 1
-        values, _, _, time, _ = disk.sums
+        values, _, _, time, _ = disk.checksums
         _, base, _, _, digests = disk.manifest
         disk.manifest = (self.session, base, False, False, digests)
-        disk.sums = (values, "open", disk.data[1], time, self.session)
+        disk.checksums = (values, "open", disk.data[1], time, self.session)
         disk.log = (self.session, disk.log[1])
         self.keep()
 
@@ -143,9 +144,9 @@ class History:
         """By W, which nobody writes: zeros."""
         disk = self.disk
         self.clock += 1
-        values, state, _, time, session = disk.sums
+        values, state, _, time, session = disk.checksums
         if "grown" not in OUT:
-            disk.sums = (values, state, 4, time, session)
+            disk.checksums = (values, state, 4, time, session)
         disk.data = (disk.data[0], 4, self.clock)
         self.memory["W"] = 0
         self.keep()
@@ -156,29 +157,29 @@ class History:
         dirty, self.dirty = self.dirty, {}
         session = disk.manifest[0]
         values, digests = next_digests(disk, dirty)
-        disk.sums = (values, *disk.sums[1:])
+        disk.checksums = (values, *disk.checksums[1:])
         disk.area = (self.number, dict(dirty))
         disk.manifest = (session, self.number, False, True, digests)
         self.keep()
         self.clock += 1
-        before, sums = disk.data, disk.sums
+        before, checksums = disk.data, disk.checksums
         for some in itertools.product((False, True), repeat=2):
             if any(some):
                 if some[0]:
                     disk.data = ({**before[0], **dirty}, before[1], self.clock)
                 if some[1]:
-                    disk.sums = ({**sums[0], **dirty}, *sums[1:])
+                    disk.checksums = ({**checksums[0], **dirty}, *checksums[1:])
                 self.keep()
                 if not all(some):
-                    disk.data, disk.sums = before, sums
+                    disk.data, disk.checksums = before, checksums
         disk.log = (self.session, ())
 
     def close(self):
         self.checkpoint()
         disk = self.disk
-        _, _, _, _, session = disk.sums
+        _, _, _, _, session = disk.checksums
         values, digests = next_digests(disk, ())
-        disk.sums = (values, "closed", disk.data[1], disk.data[2], session)
+        disk.checksums = (values, "closed", disk.data[1], disk.data[2], session)
         disk.area = None
         disk.manifest = (session, self.number, True, False, digests)
         self.keep()
@@ -186,14 +187,14 @@ class History:
     def harm_beneath(self, page):
         """By somebody else, while it is open."""
         pages, length, time = self.disk.data
-        values, *note = self.disk.sums
+        values, *note = self.disk.checksums
         self.disk.data = ({**pages, page: 0}, length, time)
-        self.disk.sums = ({**values, page: 0}, *note)
+        self.disk.checksums = ({**values, page: 0}, *note)
 
     def copy_beneath(self, before):
-        """An older copy of data, sums and area, by somebody else, while it is open."""
+        """An older copy of data, checksums and area, by somebody else, while it is open."""
         self.disk.data, self.disk.area = before.data, before.area
-        self.disk.sums = (before.sums[0], *self.disk.sums[1:])
+        self.disk.checksums = (before.checksums[0], *self.disk.checksums[1:])
 
 
 def histories():
@@ -259,10 +260,10 @@ def recovered(disk):
 
 def verdict(disk, is_thorough):
     """xac check; or an open, which compares nothing where what was closed has the right numbers, lengths and times. Else it
-    reads the sums, four bytes a page, and the pages where these are to be compared."""
+    reads the checksums, four bytes a page, and the pages where these are to be compared."""
     session, _, is_closed, has_area, digests = disk.manifest
     pages, data_length, data_time = disk.data
-    values, state, noted_length, noted_time, noted_session = disk.sums
+    values, state, noted_length, noted_time, noted_session = disk.checksums
     area = disk.area[1] if has_area and disk.area else {}
     if recovered(disk) is None:
         return "damaged"
@@ -298,16 +299,16 @@ def fail(kind, what):
 
 
 def harmed(disk):
-    """Others: zeroed sums, with their pages or not, a shorter file."""
+    """Others: zeroed checksums, with their pages or not, a shorter file."""
     pages, length, time = disk.data
-    values, *note = disk.sums
+    values, *note = disk.checksums
     for page in values:
         harm = disk.copy()
-        harm.sums = ({**values, page: 0}, *note)
-        yield f"the sum of {page} zeroed", harm
+        harm.checksums = ({**values, page: 0}, *note)
+        yield f"the checksum of {page} zeroed", harm
         harm = harm.copy()
         harm.data = ({**pages, page: 0}, length, time)
-        yield f"{page} and its sum zeroed", harm
+        yield f"{page} and its checksum zeroed", harm
     harm = disk.copy()
     harm.data = ({page: value for page, value in pages.items() if PAGES.index(page) < length - 1}, length - 1, time)
     yield "cut by a page", harm
@@ -341,7 +342,7 @@ def look(kept):
                 fail("alarm", "a file that others have changed")
         if disk.manifest[3]:
             cut = disk.copy()
-            cut.sums = ({page: 0 if page == "Y" else value for page, value in disk.sums[0].items()}, *disk.sums[1:])
+            cut.checksums = ({page: 0 if page == "Y" else value for page, value in disk.checksums[0].items()}, *disk.checksums[1:])
             if "X" in disk.area[1] and verdict(cut, True) == "damaged":
                 fail("alarm", "what a power cut has harmed")
         for what, harm in harmed(disk):

@@ -33,11 +33,11 @@ struct backup {
         uint32_t file_no;
         uint64_t pages;
         uint64_t size;          /* at home; it may be shorter than the file's pages */
-        bool is_harmed;         /* its sums are not what they were: of a sector that is a hole nothing is known */
-        uint64_t judged_sector; /* of sums, and 1: the one that was judged last; 0: none */
+        bool is_harmed;         /* its checksums are not what they were: of a sector that is a hole nothing is known */
+        uint64_t judged_sector; /* of checksums, and 1: the one that was judged last; 0: none */
         bool sector_tells;
-        uint64_t data_begin, data_end; /* a stretch at home that is no hole, and none lies before it */
-        uint64_t sums_begin, sums_end; /* the same of its sums */
+        uint64_t data_begin, data_end;           /* a stretch at home that is no hole, and none lies before it */
+        uint64_t checksums_begin, checksums_end; /* the same of its checksums */
 };
 
 /* ---- Pages at home ---- */
@@ -74,20 +74,20 @@ static int check_length(struct backup *backup)
         return (backup->size + page_bytes - 1) / page_bytes < backup->pages ? say_cut(backup) : 0;
 }
 
-/* A sector of sums that is being written may look damaged. */
+/* A sector of checksums that is being written may look damaged. */
 static int judge_sector(const struct backup *backup, uint64_t page_no)
 {
-        const int fd = backup->env->files.file[backup->file_no].sums.fd;
+        const int fd = backup->env->files.file[backup->file_no].checksums.fd;
         struct thread *thread;
-        int worth = sums_judge_sector(fd, page_no);
+        int worth = checksums_judge_sector(fd, page_no);
 
-        if (worth != SUMS_LOST)
+        if (worth != CHECKSUMS_LOST)
                 return worth;
         int err = thread_of(backup->env, &thread);
         if (err)
                 return err;
         checkpoint_hold(&backup->env->shared, thread->self.owner);
-        worth = sums_judge_sector(fd, page_no);
+        worth = checksums_judge_sector(fd, page_no);
         checkpoint_release(&backup->env->shared);
         return worth;
 }
@@ -95,22 +95,23 @@ static int judge_sector(const struct backup *backup, uint64_t page_no)
 /* Does the sector tell anything of its pages? */
 static bool tells(struct backup *backup, uint64_t page_no)
 {
-        const uint64_t sector = page_no / SUMS_SECTOR_PAGES;
+        const uint64_t sector = page_no / CHECKSUMS_SECTOR_PAGES;
 
-        if (!file_sums_are_there(&backup->env->files.file[backup->file_no].sums))
+        if (!file_checksums_are_there(&backup->env->files.file[backup->file_no].checksums))
                 return false;
         if (backup->judged_sector != sector + 1) {
                 const int worth = judge_sector(backup, page_no);
 
                 backup->judged_sector = sector + 1;
-                backup->sector_tells = worth == SUMS_SOUND || (worth == SUMS_HOLE && !backup->is_harmed);
+                backup->sector_tells = worth == CHECKSUMS_SOUND || (worth == CHECKSUMS_HOLE && !backup->is_harmed);
         }
         return backup->sector_tells;
 }
 
 static bool is_known(struct backup *backup, uint64_t page_no)
 {
-        return file_sums_know(&backup->env->files.file[backup->file_no].sums, page_no) && tells(backup, page_no);
+        return file_checksums_know(&backup->env->files.file[backup->file_no].checksums, page_no) &&
+               tells(backup, page_no);
 }
 
 /* Rot is not laundered: what is copied from home is what its checksum says, holes included (R29). */
@@ -152,25 +153,25 @@ static int read_home(struct backup *backup, uint64_t page_no, uint32_t count, un
         return verify_home(backup, page_no, count, to);
 }
 
-/* So many pages from here on have sums that are a hole, too: those of zeros. */
-static int find_sums(struct backup *backup, uint64_t page_no, uint64_t *count)
+/* So many pages from here on have checksums that are a hole, too: those of zeros. */
+static int find_checksums(struct backup *backup, uint64_t page_no, uint64_t *count)
 {
-        const struct file_sums *sums = &backup->env->files.file[backup->file_no].sums;
-        const int fd = sums->fd;
-        const uint64_t offset = sums_offset(page_no);
+        const struct file_checksums *checksums = &backup->env->files.file[backup->file_no].checksums;
+        const int fd = checksums->fd;
+        const uint64_t offset = checksums_offset(page_no);
         int err = 0;
 
         *count = 0;
-        if (!file_sums_are_there(sums))
+        if (!file_checksums_are_there(checksums))
                 return 0;
-        if (offset >= backup->sums_end)
-                err = sys_find_data(fd, offset, &backup->sums_begin, &backup->sums_end);
+        if (offset >= backup->checksums_end)
+                err = sys_find_data(fd, offset, &backup->checksums_begin, &backup->checksums_end);
         if (err == -ENXIO) {
-                backup->sums_begin = backup->sums_end = UINT64_MAX;
+                backup->checksums_begin = backup->checksums_end = UINT64_MAX;
                 err = 0;
         }
-        const uint64_t sectors = (backup->sums_begin - SUMS_HEADER_BYTES) / SUMS_SECTOR_BYTES;
-        const uint64_t until = backup->sums_begin > offset ? sectors * SUMS_SECTOR_PAGES : page_no;
+        const uint64_t sectors = (backup->checksums_begin - CHECKSUMS_HEADER_BYTES) / CHECKSUMS_SECTOR_BYTES;
+        const uint64_t until = backup->checksums_begin > offset ? sectors * CHECKSUMS_SECTOR_PAGES : page_no;
         *count = !err && until > page_no ? until - page_no : 0;
         return err;
 }
@@ -183,7 +184,7 @@ static int verify_hole(struct backup *backup, uint64_t page_no, uint64_t count)
         int err = 0;
 
         while (!err && page_no < end) {
-                err = find_sums(backup, page_no, &count);
+                err = find_checksums(backup, page_no, &count);
                 if (!err && !count)
                         err = verify_home(backup, page_no, 1, zeros);
                 else if (!err && backup->is_harmed)
@@ -272,7 +273,7 @@ static int copy_pages(struct backup *backup)
 /* ---- Files ---- */
 
 /* A file that was cut while nobody had it open, or after a crash, has less than its checksums are of. */
-static int check_sums(struct backup *backup)
+static int check_checksums(struct backup *backup)
 {
         uint64_t page_no;
         int err = files_find_cut(&backup->env->files, backup->file_no, backup->pages, &page_no);
@@ -295,14 +296,14 @@ static int open_file(struct backup *backup, uint32_t file_no, struct stat *st)
         backup->file_no = file_no;
         backup->pages = err ? 0 : files_byte_len(&env->files, file_no) >> env->shared.page_shift;
         backup->data_begin = backup->data_end = 0;
-        backup->sums_begin = backup->sums_end = 0;
+        backup->checksums_begin = backup->checksums_end = 0;
         backup->judged_sector = 0;
         if (!err && backup->pages && !st->st_size)
                 return say_cut(backup);
         if (!err)
                 err = check_length(backup);
         if (!err)
-                err = check_sums(backup);
+                err = check_checksums(backup);
         if (backup->trouble.text[0])
                 return err;
         if (err == -ENOENT)
@@ -329,12 +330,12 @@ static int check_seal(struct backup *backup)
                 return err;
         if (verdict == SEAL_LOST)
                 return trouble_say(&backup->trouble, XAC_CORRUPT,
-                                   "%s: some of its checksums (" SUMS_NAME_PREFIX
+                                   "%s: some of its checksums (" CHECKSUMS_NAME_PREFIX
                                    "%u) are damaged: 'xac repair' compares the pages with a backup, 'xac scrub --sum' "
                                    "takes them for sound",
                                    name, backup->file_no);
         return trouble_say(&backup->trouble, XAC_CORRUPT,
-                           "%s: its checksums (" SUMS_NAME_PREFIX "%u) are not those that " MANIFEST_NAME
+                           "%s: its checksums (" CHECKSUMS_NAME_PREFIX "%u) are not those that " MANIFEST_NAME
                            " was written for: changed, or of another moment; 'xac scrub --sum' takes pages and "
                            "checksums as they are",
                            name, backup->file_no);
@@ -423,7 +424,7 @@ static void tell_result(const struct backup *backup, xac_backup_result *result)
         result->since_sequence = index->since_sequence;
         result->files = index->manifest.file_count;
         for (uint32_t i = 0; i < index->manifest.file_count; i++)
-                result->pages += index->file[i].sum_count;
+                result->pages += index->file[i].checksum_count;
         result->pages_copied = index->pages_here;
         result->bytes_copied = index->pages_here * index->manifest.page_bytes;
         result->pages_unknown = backup->unknown;

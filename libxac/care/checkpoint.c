@@ -130,7 +130,7 @@ static void name_base(const struct checkpoint *checkpoint, struct manifest *mani
         manifest->redo_position = checkpoint->redo;
 }
 
-/* The seals follow the sums that the checkpoint before has written (seal.h). */
+/* The seals follow the checksums that the checkpoint before has written (seal.h). */
 static int write_name_locked(struct checkpoint *checkpoint, bool is_part)
 {
         shlock_assert_held(&checkpoint->writer->self->shared->control->file_lock);

@@ -12,8 +12,8 @@
 #include "libxac/care/leftover.h"
 #include "libxac/store/options.h"
 #include "recovery/adopt.h"
+#include "recovery/checksums.h"
 #include "recovery/recover.h"
-#include "recovery/sums.h"
 
 static int recover(struct xac_env *env, struct manifest *manifest)
 {
@@ -24,7 +24,8 @@ static int recover(struct xac_env *env, struct manifest *manifest)
         int err = recover_run(&recovery, manifest); /* at once if the last one to leave has left it clean */
         if (!err && recovery.files_unknown)
                 say(stderr,
-                    "libxac: %s: some checksums (" SUMS_NAME_PREFIX "N) are not what they were, as a power cut may "
+                    "libxac: %s: some checksums (" CHECKSUMS_NAME_PREFIX
+                    "N) are not what they were, as a power cut may "
                     "leave them: 'xac check' counts the pages of which nothing is known\n",
                     env->identity.path);
         return err;

@@ -11,9 +11,9 @@
 #include "libxac/process/registry.h"
 #include "libxac/store/takeover.h"
 #include "libxac/version/version.h"
+#include "recovery/checksums.h"
 #include "recovery/seal.h"
 #include "recovery/stretch.h"
-#include "recovery/sums.h"
 
 enum { PIECE_BYTES = 256 * 1024, PIECE_PAGES_MAX = PIECE_BYTES / 4096, NAP_LONGEST_NS = 100000000 };
 
@@ -29,16 +29,16 @@ struct scrub {
         uint64_t read_bytes;
         /* The piece at hand. */
         uint32_t file_no;
-        bool is_harmed; /* its sums are not what they were: of a sector that is a hole nothing is known */
+        bool is_harmed; /* its checksums are not what they were: of a sector that is a hole nothing is known */
         uint64_t first;
         uint32_t count;
         bool is_home[PIECE_PAGES_MAX];
-        bool is_sum_lost[PIECE_PAGES_MAX];
-        bool is_to_sum[PIECE_PAGES_MAX];
-        uint32_t sum[PIECE_PAGES_MAX];
+        bool is_checksum_lost[PIECE_PAGES_MAX];
+        bool gets_checksum[PIECE_PAGES_MAX];
+        uint32_t checksum[PIECE_PAGES_MAX];
         /* What is no hole. */
-        struct stretch data, sums, heads;
-        uint64_t told_sector; /* of sums, and 1: the last one that was told of; 0: none */
+        struct stretch data, checksums, heads;
+        uint64_t told_sector; /* of checksums, and 1: the last one that was told of; 0: none */
         uint32_t expected[PIECE_PAGES_MAX];
         unsigned char bytes[PIECE_BYTES];
 };
@@ -60,14 +60,15 @@ static void look(struct scrub *scrub, uint64_t snapshot)
 }
 
 /* A sector that is being written may look damaged. */
-static int read_sums_again(struct scrub *scrub)
+static int read_checksums_again(struct scrub *scrub)
 {
-        const int fd = file_of(scrub)->sums.fd;
+        const int fd = file_of(scrub)->checksums.fd;
         checkpoint_hold(scrub->shared, scrub->self.owner);
-        int err = sums_read(fd, scrub->first, scrub->expected, scrub->count, NULL);
+        int err = checksums_read(fd, scrub->first, scrub->expected, scrub->count, NULL);
         for (uint32_t i = 0; !err && i < scrub->count; i++) {
-                int worth = scrub->expected[i] == SUMS_UNKNOWN ? sums_judge_sector(fd, scrub->first + i) : SUMS_SOUND;
-                scrub->is_sum_lost[i] = worth == SUMS_LOST;
+                int worth = scrub->expected[i] == CHECKSUMS_UNKNOWN ? checksums_judge_sector(fd, scrub->first + i)
+                                                                    : CHECKSUMS_SOUND;
+                scrub->is_checksum_lost[i] = worth == CHECKSUMS_LOST;
                 err = worth < 0 ? worth : 0;
         }
         checkpoint_release(scrub->shared);
@@ -76,27 +77,27 @@ static int read_sums_again(struct scrub *scrub)
 
 static int distrust_holes(struct scrub *scrub)
 {
-        int worth = SUMS_SOUND;
+        int worth = CHECKSUMS_SOUND;
         for (uint32_t i = 0; worth >= 0 && i < scrub->count; i++) {
-                if (i == 0 || (scrub->first + i) % SUMS_SECTOR_PAGES == 0)
-                        worth = sums_judge_sector(file_of(scrub)->sums.fd, scrub->first + i);
-                if (worth == SUMS_HOLE)
-                        scrub->expected[i] = SUMS_UNKNOWN;
+                if (i == 0 || (scrub->first + i) % CHECKSUMS_SECTOR_PAGES == 0)
+                        worth = checksums_judge_sector(file_of(scrub)->checksums.fd, scrub->first + i);
+                if (worth == CHECKSUMS_HOLE)
+                        scrub->expected[i] = CHECKSUMS_UNKNOWN;
         }
         return worth < 0 ? worth : 0;
 }
 
-static int read_sums(struct scrub *scrub)
+static int read_checksums(struct scrub *scrub)
 {
         uint64_t lost;
-        memset(scrub->is_sum_lost, 0, sizeof(scrub->is_sum_lost));
+        memset(scrub->is_checksum_lost, 0, sizeof(scrub->is_checksum_lost));
         for (uint32_t i = 0; i < scrub->count; i++)
-                scrub->expected[i] = SUMS_UNKNOWN;
-        if (!file_sums_are_there(&file_of(scrub)->sums))
+                scrub->expected[i] = CHECKSUMS_UNKNOWN;
+        if (!file_checksums_are_there(&file_of(scrub)->checksums))
                 return 0;
-        int err = sums_read(file_of(scrub)->sums.fd, scrub->first, scrub->expected, scrub->count, &lost);
+        int err = checksums_read(file_of(scrub)->checksums.fd, scrub->first, scrub->expected, scrub->count, &lost);
         if (!err && lost)
-                err = read_sums_again(scrub);
+                err = read_checksums_again(scrub);
         return err || !scrub->is_harmed ? err : distrust_holes(scrub);
 }
 
@@ -115,7 +116,7 @@ static int read_piece(struct scrub *scrub)
         memset(scrub->bytes + there, 0, byte_len - there);
         err = sys_read_all(file_of(scrub)->fd, scrub->bytes, there, offset);
         if (!err)
-                err = read_sums(scrub);
+                err = read_checksums(scrub);
         scrub->read_bytes += there;
         return err;
 }
@@ -129,32 +130,32 @@ static void tell_of_damage(const struct scrub *scrub, uint32_t i)
 }
 
 /* Once for a sector. */
-static void tell_of_damaged_sums(struct scrub *scrub, uint32_t i)
+static void tell_of_damaged_checksums(struct scrub *scrub, uint32_t i)
 {
         const xac_scrub_options *options = scrub->options;
-        const uint64_t sector = (scrub->first + i) / SUMS_SECTOR_PAGES;
-        char name[SUMS_NAME_BYTES];
+        const uint64_t sector = (scrub->first + i) / CHECKSUMS_SECTOR_PAGES;
+        char name[CHECKSUMS_NAME_BYTES];
         if (!options->damage || scrub->told_sector == sector + 1)
                 return;
         scrub->told_sector = sector + 1;
-        sums_name(scrub->file_no, name);
-        options->damage(options->arg, name, sums_offset(sector * SUMS_SECTOR_PAGES));
+        checksums_name(scrub->file_no, name);
+        options->damage(options->arg, name, checksums_offset(sector * CHECKSUMS_SECTOR_PAGES));
 }
 
 /* The next checkpoint seals them. */
-static int make_sums(struct scrub *scrub)
+static int make_checksums(struct scrub *scrub)
 {
         bool is_any = false;
         for (uint32_t i = 0; i < scrub->count; i++)
-                is_any |= scrub->is_to_sum[i];
+                is_any |= scrub->gets_checksum[i];
         if (!is_any)
                 return 0;
         checkpoint_hold(scrub->shared, scrub->self.owner);
         int err = files_break_seal(&scrub->env->files, scrub->file_no);
         for (uint32_t i = 0; i < scrub->count && !err; i++) {
-                if (!scrub->is_to_sum[i])
+                if (!scrub->gets_checksum[i])
                         continue;
-                err = file_sums_put(&file_of(scrub)->sums, scrub->first + i, &scrub->sum[i], 1);
+                err = file_checksums_put(&file_of(scrub)->checksums, scrub->first + i, &scrub->checksum[i], 1);
                 scrub->result->summed += !err;
         }
         checkpoint_release(scrub->shared);
@@ -164,21 +165,21 @@ static int make_sums(struct scrub *scrub)
 static void judge(struct scrub *scrub, uint32_t i)
 {
         const uint32_t page_bytes = scrub->shared->page_bytes;
-        const uint32_t sum = sums_of(scrub->bytes + (size_t)i * page_bytes, page_bytes);
+        const uint32_t checksum = checksums_of(scrub->bytes + (size_t)i * page_bytes, page_bytes);
         xac_scrub_result *result = scrub->result;
         result->pages++;
-        scrub->sum[i] = sum;
-        scrub->is_to_sum[i] = false;
+        scrub->checksum[i] = checksum;
+        scrub->gets_checksum[i] = false;
         if (!scrub->is_home[i]) {
                 result->in_pool++;
-        } else if (scrub->expected[i] == SUMS_UNKNOWN && scrub->options->flags & XAC_SCRUB_SUM) {
-                scrub->is_to_sum[i] = true;
-        } else if (scrub->is_sum_lost[i]) {
+        } else if (scrub->expected[i] == CHECKSUMS_UNKNOWN && scrub->options->flags & XAC_SCRUB_SUM) {
+                scrub->gets_checksum[i] = true;
+        } else if (scrub->is_checksum_lost[i]) {
                 result->sums_damaged++;
-                tell_of_damaged_sums(scrub, i);
-        } else if (scrub->expected[i] == SUMS_UNKNOWN) {
+                tell_of_damaged_checksums(scrub, i);
+        } else if (scrub->expected[i] == CHECKSUMS_UNKNOWN) {
                 result->unknown++;
-        } else if (sum == scrub->expected[i]) {
+        } else if (checksum == scrub->expected[i]) {
                 result->verified++;
         } else {
                 result->damaged++;
@@ -195,7 +196,7 @@ static int scrub_piece(struct scrub *scrub)
         for (uint32_t i = 0; !err && i < scrub->count; i++)
                 judge(scrub, i);
         if (!err)
-                err = make_sums(scrub);
+                err = make_checksums(scrub);
         participant_end(&scrub->self);
         return err;
 }
@@ -226,12 +227,12 @@ static int tell_progress(const struct scrub *scrub, uint64_t pages)
                                  (scrub->first + scrub->count) << shift, pages << shift);
 }
 
-/* Are its sums those that the last checkpoint, or close, has left? */
+/* Are its checksums those that the last checkpoint, or close, has left? */
 static int check_seal(struct scrub *scrub)
 {
         const xac_scrub_options *options = scrub->options;
         enum seal_verdict verdict;
-        char name[SUMS_NAME_BYTES];
+        char name[CHECKSUMS_NAME_BYTES];
         checkpoint_hold(scrub->shared, scrub->self.owner);
         int err = seal_judge_in_use(scrub->env->directory, scrub->file_no, &verdict);
         checkpoint_release(scrub->shared);
@@ -245,7 +246,7 @@ static int check_seal(struct scrub *scrub)
                 return err;
         }
         scrub->result->sums_changed++;
-        sums_name(scrub->file_no, name);
+        checksums_name(scrub->file_no, name);
         if (options->damage)
                 options->damage(options->arg, name, 0);
         return 0;
@@ -278,7 +279,7 @@ static int find_missing(struct scrub *scrub)
         return 0;
 }
 
-/* One that was cut while it was open ends before its length. Of what it lacks, what were zeros has the right sum. */
+/* One that was cut while it was open ends before its length. Of what it lacks, the zeros have the right checksum. */
 static int find_cut_in_use(struct scrub *scrub, uint64_t pages)
 {
         struct stat st;
@@ -296,19 +297,19 @@ static void find_holes(struct scrub *scrub)
 {
         const struct data_file *file = file_of(scrub);
         scrub->data = (struct stretch){ .fd = file->fd };
-        scrub->sums = (struct stretch){ .fd = file->sums.fd };
+        scrub->checksums = (struct stretch){ .fd = file->checksums.fd };
         scrub->heads = (struct stretch){ .fd = scrub->shared->heads_fd };
 }
 
 /* Somebody may have made the file longer than any disk. So many pages from `first` on are holes of the file and of its
- * sums, which are those of zeros, and nobody has changed them. */
+ * checksums, which are those of zeros, and nobody has changed them. */
 static uint64_t pages_of_hole(struct scrub *scrub, uint64_t first, uint64_t pages)
 {
         const uint64_t heads_begin = scrub->file_no * FILE_PAGES_MAX;
         uint64_t end = pages;
         const uint64_t found[] = {
                 stretch_find(&scrub->data, first << scrub->shared->page_shift) >> scrub->shared->page_shift,
-                sums_skip_hole(&scrub->sums, first),
+                checksums_skip_hole(&scrub->checksums, first),
                 stretch_find(&scrub->heads, (heads_begin + first) * sizeof(uint64_t)) / sizeof(uint64_t) - heads_begin
         };
         for (size_t i = 0; i < sizeof(found) / sizeof(found[0]); i++)
@@ -320,7 +321,7 @@ static uint64_t pages_of_hole(struct scrub *scrub, uint64_t first, uint64_t page
 /* The piece at hand begins behind it. */
 static void pass_over_hole(struct scrub *scrub, uint64_t pages)
 {
-        const bool is_known = !scrub->is_harmed && file_sums_are_there(&file_of(scrub)->sums);
+        const bool is_known = !scrub->is_harmed && file_checksums_are_there(&file_of(scrub)->checksums);
         const uint64_t count = is_known ? pages_of_hole(scrub, scrub->first, pages) : 0;
         scrub->result->pages += count;
         scrub->result->verified += count;
@@ -357,7 +358,7 @@ static int scrub_file(struct scrub *scrub, uint32_t file_no)
         if (!err)
                 err = find_cut(scrub, pages);
         if (!err && scrub->result->summed != summed)
-                err = file_sums_sync(&files->file[file_no].sums);
+                err = file_checksums_sync(&files->file[file_no].checksums);
         return err;
 }
 

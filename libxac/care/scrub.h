@@ -4,8 +4,8 @@
 
 /*
  * Reads every page at home and compares it with its checksum, while others use the environment. A snapshot that sees
- * pages at home keeps them and their sums as they are (file_sums.h), and is taken anew for each piece, so that it is
- * no long reader. What is in the pool will be written, and is skipped.
+ * pages at home keeps them and their checksums as they are (file_checksums.h), and is taken anew for each piece, so
+ * that it is no long reader. What is in the pool will be written, and is skipped.
  */
 
 #include "libxac/store/env.h"

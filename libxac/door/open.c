@@ -29,8 +29,8 @@
 #include "libxac/txn/redo.h"
 #include "libxac/txn/tracing.h"
 #include "libxac/view/snapshot_map.h"
+#include "recovery/checksums.h"
 #include "recovery/log_format.h"
-#include "recovery/sums.h"
 
 /* ---- the directory ---- */
 
@@ -113,7 +113,7 @@ static int create_manifest(struct xac_env *env, const xac_options *options, stru
 static int is_of_an_environment(void *arg, const char *name)
 {
         (void)arg;
-        if (strncmp(name, LOG_FILE_PREFIX, strlen(LOG_FILE_PREFIX)) == 0 || sums_is_name(name) ||
+        if (strncmp(name, LOG_FILE_PREFIX, strlen(LOG_FILE_PREFIX)) == 0 || checksums_is_name(name) ||
             strcmp(name, BACKUP_INDEX_NAME) == 0)
                 return XAC_CORRUPT;
         return 0;

@@ -153,7 +153,7 @@ static void keep_sentence(void *sentence, const char *text)
         snprintf(sentence, RECOVER_SENTENCE, "%s", text);
 }
 
-/* Files that a medium or a copy has given other times are compared with their sums. */
+/* Files that a medium or a copy has given other times are compared with their checksums. */
 static int check_files(struct xac_env *env)
 {
         char sentence[RECOVER_SENTENCE] = "";

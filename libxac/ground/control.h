@@ -54,8 +54,8 @@ struct file_entry {
         /* What lies behind it was a hole when the file was found, or has come by growing, in this shared memory's time:
          * zeros, until a version goes home. */
         _Atomic uint64_t found_len;
-        _Atomic uint32_t
-                sums_changed; /* [file_lock, or checkpoint_lock] the header of its sums says less (file_sums.c) */
+        _Atomic uint32_t checksums_changed; /* [file_lock, or checkpoint_lock] the header of its checksums says less
+                                               (file_checksums.c) */
 };
 
 /* A process: alive while the kernel holds its byte of the lock file (R16). */

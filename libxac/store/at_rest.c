@@ -11,19 +11,19 @@
 #include <xac/xac.h>
 
 #include "base/sys.h"
+#include "recovery/checksums.h"
 #include "recovery/manifest_slot.h"
 #include "recovery/seal.h"
-#include "recovery/sums.h"
 
-enum { SLOTS_BYTES = 2 * MANIFEST_SLOT_BYTES, PIECE_BYTES = 4096, NO_SUMS = -1 };
+enum { SLOTS_BYTES = 2 * MANIFEST_SLOT_BYTES, PIECE_BYTES = 4096, NO_CHECKSUMS = -1 };
 
 struct at_rest {
         int directory;
         int manifest_fd;
         struct manifest manifest;
         unsigned char bytes[SLOTS_BYTES]; /* of the manifest; behind its end zeros */
-        int sums_fd[MANIFEST_FILES];      /* NO_SUMS: there are none that are to be believed */
-        struct sums_note note[MANIFEST_FILES];
+        int checksums_fd[MANIFEST_FILES]; /* NO_CHECKSUMS: there are none that are to be believed */
+        struct checksums_note note[MANIFEST_FILES];
 };
 
 /* ---- What is kept ---- */
@@ -38,11 +38,11 @@ static int read_slots(int fd, unsigned char bytes[], size_t byte_len, uint64_t o
 
 static int keep_note(struct at_rest *at_rest, uint32_t file_no)
 {
-        const struct sums_id id = seal_sums_id(&at_rest->manifest, file_no);
-        int *fd = &at_rest->sums_fd[file_no];
-        int err = sums_open(at_rest->directory, &id, O_RDONLY | O_NONBLOCK, fd, &at_rest->note[file_no]);
+        const struct checksums_id id = seal_checksums_id(&at_rest->manifest, file_no);
+        int *fd = &at_rest->checksums_fd[file_no];
+        int err = checksums_open(at_rest->directory, &id, O_RDONLY | O_NONBLOCK, fd, &at_rest->note[file_no]);
         if (err)
-                *fd = NO_SUMS;
+                *fd = NO_CHECKSUMS;
         return err == -ENOENT || err == XAC_CORRUPT ? 0 : err;
 }
 
@@ -63,7 +63,7 @@ int at_rest_begin(int directory, struct at_rest **out)
                 return -ENOMEM;
         at_rest->directory = directory;
         for (uint32_t i = 0; i < MANIFEST_FILES; i++)
-                at_rest->sums_fd[i] = NO_SUMS;
+                at_rest->checksums_fd[i] = NO_CHECKSUMS;
         int err = sys_open(directory, MANIFEST_NAME, O_RDONLY | O_NONBLOCK, 0, &at_rest->manifest_fd);
         if (err)
                 goto fail_open;
@@ -85,8 +85,8 @@ void at_rest_forget_in_child(struct at_rest *at_rest)
 {
         sys_close(at_rest->manifest_fd);
         for (uint32_t i = 0; i < MANIFEST_FILES; i++)
-                if (at_rest->sums_fd[i] != NO_SUMS)
-                        sys_close(at_rest->sums_fd[i]);
+                if (at_rest->checksums_fd[i] != NO_CHECKSUMS)
+                        sys_close(at_rest->checksums_fd[i]);
 }
 
 void at_rest_end(struct at_rest *at_rest)
@@ -118,7 +118,7 @@ static int check_slots(const struct at_rest *at_rest)
         return err;
 }
 
-static bool are_equal(const struct sums_note *a, const struct sums_note *b)
+static bool are_equal(const struct checksums_note *a, const struct checksums_note *b)
 {
         return a->state == b->state && a->size == b->size && a->seconds == b->seconds &&
                a->nanoseconds == b->nanoseconds && a->number == b->number && a->is_lost == b->is_lost;
@@ -127,10 +127,10 @@ static bool are_equal(const struct sums_note *a, const struct sums_note *b)
 /* A session that finds none makes them before it writes home. */
 static int check_absence(const struct at_rest *at_rest, uint32_t file_no)
 {
-        const struct sums_id id = seal_sums_id(&at_rest->manifest, file_no);
-        struct sums_note note;
+        const struct checksums_id id = seal_checksums_id(&at_rest->manifest, file_no);
+        struct checksums_note note;
         int fd;
-        int err = sums_open(at_rest->directory, &id, O_RDONLY | O_NONBLOCK, &fd, &note);
+        int err = checksums_open(at_rest->directory, &id, O_RDONLY | O_NONBLOCK, &fd, &note);
         if (err)
                 return err == -ENOENT || err == XAC_CORRUPT ? 0 : err;
         sys_close(fd);
@@ -139,10 +139,10 @@ static int check_absence(const struct at_rest *at_rest, uint32_t file_no)
 
 static int check_note(const struct at_rest *at_rest, uint32_t file_no)
 {
-        struct sums_note now;
-        if (at_rest->sums_fd[file_no] == NO_SUMS)
+        struct checksums_note now;
+        if (at_rest->checksums_fd[file_no] == NO_CHECKSUMS)
                 return check_absence(at_rest, file_no);
-        int err = sums_get_note(at_rest->sums_fd[file_no], &now);
+        int err = checksums_get_note(at_rest->checksums_fd[file_no], &now);
         if (err)
                 return err == XAC_CORRUPT ? -ESTALE : err;
         return are_equal(&now, &at_rest->note[file_no]) ? 0 : -ESTALE;

@@ -85,7 +85,7 @@ static int write_name_locked(struct files *files, struct manifest *manifest, con
         return shared_write_manifest_locked(files->shared, files->directory, manifest);
 }
 
-/* The file's sums are to change, or have changed, in a way that the manifest does not follow (seal.h). */
+/* The file's checksums are to change, or have changed, in a way that the manifest does not follow (seal.h). */
 static int break_seal_locked(struct files *files, uint32_t file_no)
 {
         shlock_assert_held(&files->shared->control->file_lock);
@@ -210,8 +210,8 @@ static int grow_locked(struct files *files, uint32_t file_no, uint64_t byte_len)
         if (!err && (uint64_t)st.st_size > files_byte_len(files, file_no))
                 err = break_seal_locked(files, file_no);
         if (!err)
-                err = file_sums_grow(&file->sums, file->fd, files_byte_len(files, file_no), (uint64_t)st.st_size,
-                                     byte_len);
+                err = file_checksums_grow(&file->checksums, file->fd, files_byte_len(files, file_no),
+                                          (uint64_t)st.st_size, byte_len);
         hook_step(HOOK_FILE_GROWN);
         if (!err)
                 atomic_store_explicit(&entry->byte_len, byte_len, memory_order_release);
@@ -264,7 +264,7 @@ static int map_home(struct files *files, uint32_t file_no, int fd, uint64_t byte
         void *home;
         int err = sys_mmap(NULL, reserve, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd, 0, &home);
         if (err) {
-                file_sums_detach(&file->sums);
+                file_checksums_detach(&file->checksums);
                 return -ENOMEM;
         }
         read_ahead_mapped(files, home, reserve);
@@ -276,23 +276,24 @@ static int map_home(struct files *files, uint32_t file_no, int fd, uint64_t byte
         return 0;
 }
 
-static int attach_sums_locked(struct files *files, uint32_t file_no, int fd, uint64_t size, uint64_t byte_len,
-                              uint64_t reserve)
+static int attach_checksums_locked(struct files *files, uint32_t file_no, int fd, uint64_t size, uint64_t byte_len,
+                                   uint64_t reserve)
 {
         shlock_assert_held(&files->shared->control->file_lock);
-        const struct file_sums_found found = {
+        const struct file_checksums_found found = {
                 .size = size, .data_end = find_data_end(fd, size), .byte_len = byte_len, .reserve_bytes = reserve
         };
-        int err = file_sums_attach(&files->file[file_no].sums, files->shared, files->directory, file_no, &found);
+        int err = file_checksums_attach(&files->file[file_no].checksums, files->shared, files->directory, file_no,
+                                        &found);
         if (err != 1)
                 return err;
-        err = size ? break_seal_locked(files, file_no) : 0; /* of a file that is new, it is that of no sums */
+        err = size ? break_seal_locked(files, file_no) : 0; /* of a file that is new, it is that of no checksums */
         if (err)
-                file_sums_detach(&files->file[file_no].sums);
+                file_checksums_detach(&files->file[file_no].checksums);
         return err;
 }
 
-/* Without a change to manifest or sums. A view lies where its file's place is, and is no longer than that. */
+/* Without a change to manifest or checksums. A view lies where its file's place is, and is no longer than that. */
 static int attach_at_rest_locked(struct files *files, uint32_t file_no, int fd, uint64_t size, uint64_t reserve)
 {
         struct data_file *file = &files->file[file_no];
@@ -303,7 +304,7 @@ static int attach_at_rest_locked(struct files *files, uint32_t file_no, int fd, 
         if (room && room < reserve)
                 reserve = longest(room, round_up(size, files->shared->page_bytes));
         if (!err)
-                err = file_sums_look(&file->sums, files->shared, files->directory, file_no, reserve);
+                err = file_checksums_look(&file->checksums, files->shared, files->directory, file_no, reserve);
         return err ? err : map_home(files, file_no, fd, byte_len, reserve);
 }
 
@@ -316,7 +317,7 @@ static int attach_locked(struct files *files, uint32_t file_no, int fd, uint64_t
         if (!err && window_place_bytes(files_place(files, file_no)) < reserve)
                 err = settle_place_locked(files, file_no, reserve);
         if (!err)
-                err = attach_sums_locked(files, file_no, fd, size, byte_len, reserve);
+                err = attach_checksums_locked(files, file_no, fd, size, byte_len, reserve);
         return err ? err : map_home(files, file_no, fd, byte_len, reserve);
 }
 
@@ -426,12 +427,12 @@ int files_check_cut(struct files *files, uint32_t file_no, uint64_t end)
 
 int files_verify_home(struct files *files, uint64_t page, const void *bytes)
 {
-        const struct file_sums *sums = &files->file[page_id_file(page)].sums;
-        if (file_sums_agree(sums, page_id_no(page), bytes))
+        const struct file_checksums *checksums = &files->file[page_id_file(page)].checksums;
+        if (file_checksums_agree(checksums, page_id_no(page), bytes))
                 return 0;
         if (atomic_load(&files->is_patched)) /* it could not be read: whoever reads it is doomed for that */
                 return 0;
-        return file_sums_verify(sums, page_id_no(page), bytes);
+        return file_checksums_verify(checksums, page_id_no(page), bytes);
 }
 
 /* Somebody has cut it meanwhile. What was cut off is zeros, whose checksums tell where it was something else. */
@@ -452,7 +453,7 @@ int files_note_closed(struct files *files)
         const uint32_t count = atomic_load(&files->shared->control->file_count);
         int noted = 0;
         for (uint32_t i = 0; i < count; i++) {
-                if (!file_sums_is_changed(files->shared, i))
+                if (!file_checksums_is_changed(files->shared, i))
                         continue;
                 int err = files_attach(files, i);
                 if (err == -ENOENT || err == -EINVAL)
@@ -460,7 +461,7 @@ int files_note_closed(struct files *files)
                 if (!err)
                         err = lengthen(files, i);
                 if (!err)
-                        err = file_sums_note(&files->file[i].sums, files->file[i].fd);
+                        err = file_checksums_note(&files->file[i].checksums, files->file[i].fd);
                 if (err)
                         return err;
                 noted++;
@@ -484,7 +485,7 @@ int files_replace_lost_page(struct files *files, const char *addr)
         for (uint32_t i = 0; i < FILES_MAX; i++) {
                 struct data_file *file = &files->file[i];
                 char *home = atomic_load(&file->home);
-                if (file_sums_replace_lost(&file->sums, addr))
+                if (file_checksums_replace_lost(&file->checksums, addr))
                         return XAC_CORRUPT;
                 if (!home || addr < home || addr >= home + file->reserve_bytes)
                         continue;
@@ -533,7 +534,7 @@ void files_close_all(struct files *files)
                 struct data_file *file = &files->file[i];
                 if (!file->home)
                         continue;
-                file_sums_detach(&file->sums);
+                file_checksums_detach(&file->checksums);
                 sys_munmap(file->home, file->reserve_bytes);
                 sys_close(file->fd);
                 file->home = NULL;
@@ -542,7 +543,7 @@ void files_close_all(struct files *files)
 
 int files_find_cut(struct files *files, uint32_t file_no, uint64_t pages, uint64_t *page_no)
 {
-        int err = file_sums_find(files->shared, files->directory, file_no, pages, page_no);
+        int err = file_checksums_find(files->shared, files->directory, file_no, pages, page_no);
         if (!err && *page_no < files_byte_len(files, file_no) >> files->shared->page_shift)
                 *page_no = UINT64_MAX; /* it has grown since */
         return err;

@@ -7,7 +7,7 @@
  * read-only mapping of the whole reservation, through which home versions are read. Files are
  * only ever written by pwrite.
  *
- * Beside each stand the checksums of its pages (file_sums.h).
+ * Beside each stand the checksums of its pages (file_checksums.h).
  *
  * Names and lengths are shared (control->file); they are changed under the file lock. Creation
  * and growth are durable when they return.
@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #include "libxac/ground/shared.h"
-#include "libxac/store/file_sums.h"
+#include "libxac/store/file_checksums.h"
 #include "libxac/store/read_ahead.h"
 
 struct chunks;
@@ -28,7 +28,7 @@ struct data_file {
         _Atomic(char *) home; /* NULL until this process has it open */
         int fd;
         uint64_t reserve_bytes;
-        struct file_sums sums;
+        struct file_checksums checksums;
 };
 
 struct files {
@@ -64,7 +64,7 @@ int files_open_in_place(struct files *files, const char *name, uint64_t byte_len
 /* Opens file number file_no if this process has not yet. */
 int files_attach(struct files *files, uint32_t file_no);
 void files_close_all(struct files *files);
-/* Before sums change outside of a checkpoint, and before the next one: the caller holds the checkpoint lock. */
+/* Before checksums change outside of a checkpoint, and before the next one: the caller holds the checkpoint lock. */
 int files_break_seal(struct files *files, uint32_t file_no);
 /* XAC_CORRUPT: somebody else has cut the file, and writing up to `end` would make a hole of what was lost. */
 int files_check_cut(struct files *files, uint32_t file_no, uint64_t end);
@@ -72,7 +72,7 @@ int files_check_cut(struct files *files, uint32_t file_no, uint64_t end);
 /* Is this what home is to have, of which it is a copy (R29)? 0, or XAC_CORRUPT and a line that says where. The caller's
  * snapshot sees the page at home. Async-signal-safe. */
 int files_verify_home(struct files *files, uint64_t page, const void *bytes);
-/* For the last one to leave, when everything is home (file_sums_note). Returns how many files were noted. */
+/* For the last one to leave, when everything is home (file_checksums_note). Returns how many files were noted. */
 int files_note_closed(struct files *files);
 
 /* Home could not be read there. Why: XAC_CORRUPT (the file was cut), -ENOSPC (a hole on a full tmpfs),

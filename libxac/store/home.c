@@ -9,7 +9,7 @@
 #include "libxac/version/dirty.h"
 #include "libxac/version/publish.h"
 #include "libxac/version/version.h"
-#include "recovery/sums.h"
+#include "recovery/checksums.h"
 
 enum {
         RUN_PAGES = 128,  /* pages in one write */
@@ -57,22 +57,24 @@ static int collect(const struct home_writer *writer, uint64_t until, struct dirt
         return err;
 }
 
-/* The sums of what was written; those of another file before it are done. */
-static int put_sums(const struct home_writer *writer, const struct dirty *dirty, uint32_t i, int count,
-                    struct sums_batch *sums)
+/* The checksums of what was written; those of another file before it are done. */
+static int put_checksums(const struct home_writer *writer, const struct dirty *dirty, uint32_t i, int count,
+                         struct checksums_batch *checksums)
 {
         struct shared *shared = dirty->shared;
-        const int fd = writer->files->file[page_id_file(dirty_page(dirty, i))].sums.fd;
-        int err = sums->fd == fd ? 0 : sums_batch_flush(sums);
-        sums->fd = fd;
+        const int fd = writer->files->file[page_id_file(dirty_page(dirty, i))].checksums.fd;
+        int err = checksums->fd == fd ? 0 : checksums_batch_flush(checksums);
+        checksums->fd = fd;
         for (uint32_t end = i + (uint32_t)count; i < end && !err; i++)
-                err = sums_batch_put(sums, page_id_no(dirty_page(dirty, i)),
-                                     sums_of(shared_slot_bytes(shared, dirty_slot(dirty, i)), shared->page_bytes));
+                err = checksums_batch_put(
+                        checksums, page_id_no(dirty_page(dirty, i)),
+                        checksums_of(shared_slot_bytes(shared, dirty_slot(dirty, i)), shared->page_bytes));
         return err;
 }
 
 /* Writes consecutive pages of one file, beginning with number i. Returns how many, or an error. */
-static int write_run(const struct home_writer *writer, const struct dirty *dirty, uint32_t i, struct sums_batch *sums)
+static int write_run(const struct home_writer *writer, const struct dirty *dirty, uint32_t i,
+                     struct checksums_batch *checksums)
 {
         struct iovec parts[RUN_PAGES];
         struct shared *shared = dirty->shared;
@@ -89,26 +91,26 @@ static int write_run(const struct home_writer *writer, const struct dirty *dirty
                 err = files_check_cut(writer->files, page_id_file(first),
                                       (page_id_no(first) + (uint64_t)count) << shared->page_shift);
         if (!err)
-                err = file_sums_begin(&file->sums);
+                err = file_checksums_begin(&file->checksums);
         if (!err)
                 err = sys_write_vector_all(file->fd, parts, count, page_id_no(first) << shared->page_shift);
         if (!err)
-                err = put_sums(writer, dirty, i, count, sums);
+                err = put_checksums(writer, dirty, i, count, checksums);
         return err ? err : count;
 }
 
 static int write_all(const struct home_writer *writer, const struct dirty *dirty)
 {
-        struct sums_batch sums = { .fd = -1 };
+        struct checksums_batch checksums = { .fd = -1 };
         for (uint32_t i = 0; i < dirty->slots.count;) {
-                int count = write_run(writer, dirty, i, &sums);
+                int count = write_run(writer, dirty, i, &checksums);
                 if (count < 0)
                         return count;
                 i += (uint32_t)count;
                 if (writer->progress)
                         writer->progress(writer->progress_arg, "checkpoint", i, dirty->slots.count);
         }
-        return sums_batch_flush(&sums);
+        return checksums_batch_flush(&checksums);
 }
 
 static int sync_files(const struct home_writer *writer, const struct dirty *dirty)
@@ -121,7 +123,7 @@ static int sync_files(const struct home_writer *writer, const struct dirty *dirt
                 struct data_file *file = &writer->files->file[file_no];
                 int err = sys_sync_data(file->fd);
                 if (!err)
-                        err = file_sums_sync(&file->sums);
+                        err = file_checksums_sync(&file->checksums);
                 if (err)
                         return err;
                 synced = file_no;

@@ -124,7 +124,7 @@ static inline int txn_pages_read(struct txn_pages *pages, uint64_t page, struct 
  * slot). */
 int txn_pages_write(struct txn_pages *pages, uint64_t page, uint32_t level, uint32_t frame, struct page_entry **entry);
 /* A slot with the content of the entry; what is copied from home is compared with its checksum (R29). XAC_FULL,
- * XAC_CORRUPT, and what reading the sums may say. */
+ * XAC_CORRUPT, and what reading the checksums may say. */
 int txn_pages_copy(struct txn_pages *pages, const struct page_entry *entry, uint32_t *slot);
 /* Copies a private version into another slot. The one it was in is the caller's. False: there is no slot. */
 bool txn_pages_copy_out(struct txn_pages *pages, struct page_entry *entry);

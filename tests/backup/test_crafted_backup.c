@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "backup/page_sum.h"
+#include "backup/page_checksum.h"
 #include "tests/backup/stand.h"
 
 enum { PAGES = 4, BYTES = PAGES * STAND_PAGE };
@@ -135,7 +135,7 @@ static void add_zeros(uint64_t first, bool is_here)
 
         crafted.file[0].byte_len = (first + MANY) * STAND_PAGE;
         for (unsigned i = 0; i < MANY; i++)
-                check_ok(backup_index_add(&crafted, 0, first + i, page_sum(zeros, sizeof(zeros)), is_here));
+                check_ok(backup_index_add(&crafted, 0, first + i, page_checksum(zeros, sizeof(zeros)), is_here));
 }
 
 static void pages_of_zeros_are_not_written_out(void)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * The file that says what a backup is: as it was after encoding and decoding, and no other bytes are believed. Sums of
- * pages see every bit.
+ * The file that says what a backup is: as it was after encoding and decoding, and no other bytes are believed.
+ * Checksums of pages see every bit.
  */
 
 #include <errno.h>
 
 #include "backup/backup_index.h"
-#include "backup/page_sum.h"
+#include "backup/page_checksum.h"
 #include "base/checksum.h"
 #include "recovery/bytes.h"
 #include "tests/backup/stand.h"
@@ -56,7 +56,7 @@ static void what_was_encoded_is_decoded(void)
                 check(!run == (page > 20 && page <= 60) || page > 89);
                 if (!run)
                         continue;
-                check_equal(backup_index_sum(&again, 0, run, page), i * 12345);
+                check_equal(backup_index_checksum(&again, 0, run, page), i * 12345);
                 check_equal(run->is_here, i % 10 < 3);
                 if (run->is_here)
                         check_equal(run->here_at + (page - run->first), here++);
@@ -156,18 +156,18 @@ static void a_file_is_as_long_as_it_can_be(void)
         }
 }
 
-static void a_sum_sees_each_bit_and_where_it_is(void)
+static void a_checksum_sees_each_bit_and_where_it_is(void)
 {
         unsigned char page[4096] = { 0 };
-        const uint64_t zeros = page_sum(page, sizeof(page));
+        const uint64_t zeros = page_checksum(page, sizeof(page));
 
         check(page_is_zero(page, sizeof(page)));
         for (size_t bit = 0; bit < 8 * sizeof(page); bit++) {
-                uint64_t sum;
+                uint64_t checksum;
 
                 page[bit / 8] ^= (unsigned char)(1 << bit % 8);
-                sum = page_sum(page, sizeof(page));
-                check(sum >> 32 != zeros >> 32 && (uint32_t)sum != (uint32_t)zeros);
+                checksum = page_checksum(page, sizeof(page));
+                check(checksum >> 32 != zeros >> 32 && (uint32_t)checksum != (uint32_t)zeros);
                 check(!page_is_zero(page, sizeof(page)));
                 page[bit / 8] = 0;
         }
@@ -181,7 +181,7 @@ int main(void)
                 isolated_test(sense_is_looked_for_behind_the_checksum),
                 isolated_test(no_commit_has_the_number_zero),
                 isolated_test(a_file_is_as_long_as_it_can_be),
-                isolated_test(a_sum_sees_each_bit_and_where_it_is),
+                isolated_test(a_checksum_sees_each_bit_and_where_it_is),
         };
         return cmocka_run_group_tests_name("index of a backup", tests, NULL, NULL);
 }

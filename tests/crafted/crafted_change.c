@@ -13,9 +13,9 @@
 
 #include "base/checksum.h"
 #include "recovery/bytes.h"
+#include "recovery/checksums.h"
 #include "recovery/log_format.h"
 #include "recovery/manifest_slot.h"
-#include "recovery/sums.h"
 #include "tests/crafted/crafted_ground.h"
 #include "tests/support/check.h"
 
@@ -73,7 +73,7 @@ static bool begins(const struct target *target, const char *prefix)
 
 /* ---- Checksums ---- */
 
-/* Of [at, at + byte_len), without the four bytes of the sum itself. */
+/* Of [at, at + byte_len), without the four bytes of the checksum itself. */
 static void fix_header(struct target *target, size_t at, size_t byte_len)
 {
         unsigned char *bytes = target->bytes + at;
@@ -174,7 +174,7 @@ static bool find_spot(const struct target *target, struct chance *chance, struct
         else if (begins(target, "xac.area"))
                 *spot = header_of(0, AREA_HEADER, chance_percent(chance, 60) ? 96 : 8192);
         else if (begins(target, "xac.sums") && chance_percent(chance, 50))
-                *spot = header_of(0, SUMS_SECTOR_BYTES, 64);
+                *spot = header_of(0, CHECKSUMS_SECTOR_BYTES, 64);
         else if (begins(target, "xac.sums"))
                 *spot = header_of(NOTE_AT, 0, 64);
         else if (begins(target, "xac.log.") && chance_percent(chance, 80))
@@ -189,20 +189,20 @@ static bool find_spot(const struct target *target, struct chance *chance, struct
 /* The checksum that the environment has of a page. */
 static void fix_page(const char *directory, const struct target *target, size_t at)
 {
-        const uint32_t sum = sums_of(target->bytes + at, PAGE);
+        const uint32_t checksum = checksums_of(target->bytes + at, PAGE);
         char path[GROUND_PATH];
 
-        snprintf(path, sizeof(path), "%.1000s/" SUMS_NAME_PREFIX "%d", directory, data_file_of(target));
+        snprintf(path, sizeof(path), "%.1000s/" CHECKSUMS_NAME_PREFIX "%d", directory, data_file_of(target));
         const int fd = open(ground_path(path), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
         if (fd < 0)
                 return;
-        (void)sums_write(fd, at / PAGE, &sum, 1);
+        (void)checksums_write(fd, at / PAGE, &checksum, 1);
         close(fd);
 }
 
 static void fix(const char *directory, struct target *target, const struct spot *spot)
 {
-        enum { AREA_TABLE = 52, COUNT = 40, ENTRY = 24, NOTE_SUM = 24 };
+        enum { AREA_TABLE = 52, COUNT = 40, ENTRY = 24, NOTE_CHECKSUM = 24 };
         const bool is_area = begins(target, "xac.area");
         const uint64_t count = is_area ? bytes_get_u64(target->bytes + COUNT) : 0;
 
@@ -214,8 +214,8 @@ static void fix(const char *directory, struct target *target, const struct spot 
         else if (spot->is_record)
                 fix_record(target, spot->header);
         else if (spot->header == NOTE_AT && target->held >= NOTE_AT + 64)
-                bytes_put_u32(target->bytes + NOTE_AT + NOTE_SUM,
-                              checksum_crc32c(0, target->bytes + NOTE_AT, NOTE_SUM));
+                bytes_put_u32(target->bytes + NOTE_AT + NOTE_CHECKSUM,
+                              checksum_crc32c(0, target->bytes + NOTE_AT, NOTE_CHECKSUM));
         else
                 fix_header(target, spot->header, spot->header_len);
         if (begins(target, "xac.log.") && !spot->is_record && target->held >= 2 * LOG_SECTOR)

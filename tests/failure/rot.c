@@ -24,8 +24,8 @@
 
 #include <xac/xac.h>
 
+#include "recovery/checksums.h"
 #include "recovery/recover.h"
-#include "recovery/sums.h"
 #include "tests/support/chance.h"
 #include "tests/support/check.h"
 #include "tests/support/crew.h"
@@ -305,20 +305,20 @@ static void another_time_alone_is_no_change(void)
         check(!was_heard("libxac"));
 }
 
-/* Nothing is written among the sums then, also where they are not known: a power cut could harm what is. */
-static void another_time_leaves_the_sums_alone(void)
+/* Nothing is written among the checksums then, also where they are not known: a power cut could harm what is. */
+static void another_time_leaves_the_checksums_alone(void)
 {
-        unsigned char before[SUMS_SECTOR_BYTES], after[SUMS_SECTOR_BYTES];
+        unsigned char before[CHECKSUMS_SECTOR_BYTES], after[CHECKSUMS_SECTOR_BYTES];
         struct seat seat;
 
         make_closed(0);
-        rot_at(path_in("env", "xac.sums.0"), SUMS_HEADER_BYTES + 100, 0x04);
+        rot_at(path_in("env", "xac.sums.0"), CHECKSUMS_HEADER_BYTES + 100, 0x04);
         check_equal(utimensat(AT_FDCWD, path_in("env", file_names[0]), (struct timespec[2]){ { 1, 0 }, { 1, 0 } }, 0),
                     0);
-        read_at(path_in("env", "xac.sums.0"), SUMS_HEADER_BYTES, before, sizeof(before));
+        read_at(path_in("env", "xac.sums.0"), CHECKSUMS_HEADER_BYTES, before, sizeof(before));
         check_ok(xac_open(env_path(), XAC_UNCHANGED, &options, &seat.env));
         check_ok(xac_close(seat.env));
-        read_at(path_in("env", "xac.sums.0"), SUMS_HEADER_BYTES, after, sizeof(after));
+        read_at(path_in("env", "xac.sums.0"), CHECKSUMS_HEADER_BYTES, after, sizeof(after));
         check(memcmp(before, after, sizeof(before)) == 0);
 }
 
@@ -374,7 +374,7 @@ static void what_others_remove_is_a_change(void)
 }
 
 /* The machine goes down in a volatile session: what is at home is of any age. */
-static void what_a_volatile_session_leaves_is_summed_anew(void)
+static void what_a_volatile_session_leaves_gets_checksums_anew(void)
 {
         struct seat seat;
         pid_t child;
@@ -459,8 +459,8 @@ static void scrubbing_beside_writers_finds_nothing_that_is_not_there(void)
         check_ok(manifest_read(recovery.directory, &manifest));
         check_ok(recover_check(&recovery, &manifest, count_sentence, &sentences));
         check_equal(sentences, 0);
-        check_equal(recovery.sums_pages, FILES * PAGES);
-        check_equal(recovery.sums_unknown, 0);
+        check_equal(recovery.checksums_pages, FILES * PAGES);
+        check_equal(recovery.checksums_unknown, 0);
         close(recovery.directory);
 }
 
@@ -527,8 +527,8 @@ static void rot_goes_into_no_backup(void)
         check_ok(xac_close(seat.env));
 }
 
-/* An environment of before there were sums; also one whose sums were taken away. */
-static void what_has_no_sums_gets_them(void)
+/* An environment of before there were checksums; also one whose checksums were taken away. */
+static void what_has_no_checksums_gets_them(void)
 {
         const xac_scrub_options summing = { .flags = XAC_SCRUB_SUM };
         xac_scrub_result result;
@@ -558,7 +558,7 @@ static void what_has_no_sums_gets_them(void)
         check_ok(xac_close(seat.env));
 }
 
-static void a_file_that_grows_is_summed_all_along(void)
+static void a_file_that_grows_has_checksums_all_along(void)
 {
         xac_scrub_result result;
         struct seat seat;
@@ -825,16 +825,16 @@ int main(int argc, char **argv)
                 isolated_way(what_others_change_is_adopted, 0, "durable"),
                 isolated_way(what_others_change_is_adopted, WAY_PROCESS, "volatile"),
                 isolated_test(another_time_alone_is_no_change),
-                isolated_test(another_time_leaves_the_sums_alone),
+                isolated_test(another_time_leaves_the_checksums_alone),
                 isolated_test(what_others_cut_is_a_change),
                 isolated_test(zeros_that_others_cut_are_a_change),
                 isolated_test(what_others_remove_is_a_change),
-                isolated_test(what_a_volatile_session_leaves_is_summed_anew),
+                isolated_test(what_a_volatile_session_leaves_gets_checksums_anew),
                 isolated_timed(scrubbing_beside_writers_finds_nothing_that_is_not_there, 120),
                 isolated_test(scrubbing_finds_rot),
                 isolated_test(rot_goes_into_no_backup),
-                isolated_test(what_has_no_sums_gets_them),
-                isolated_test(a_file_that_grows_is_summed_all_along),
+                isolated_test(what_has_no_checksums_gets_them),
+                isolated_test(a_file_that_grows_has_checksums_all_along),
                 isolated_in_memory(any_bit_of_a_closed_environment, 3600),
                 isolated_in_memory(any_bit_of_a_crashed_environment, 3600),
         };

@@ -2,7 +2,7 @@
 
 /*
  * The index of a backup: any bytes may be in its file. One that is taken has its runs in order, within their files and
- * with a sum for each page, finds each page that it has and no other, and is written again as it was understood.
+ * with a checksum for each page, finds each page that it has and no other, and is written again as it was understood.
  *
  *      first byte   bit 0: the file as it comes; else a program that makes an index, damages it, and perhaps makes its
  *                   checksums right again
@@ -119,16 +119,16 @@ static void damage(struct fuzz_input *input)
 
 static void check_file(const struct backup_file *file)
 {
-        uint64_t after = 0, sums = 0;
+        uint64_t after = 0, checksums = 0;
 
         for (uint32_t i = 0; i < file->run_count; i++) {
                 const struct backup_run *run = &file->runs[i];
 
-                fuzz_check(run->count && run->first >= after && run->sum_at == sums);
+                fuzz_check(run->count && run->first >= after && run->checksum_at == checksums);
                 after = run->first + run->count;
-                sums += run->count;
+                checksums += run->count;
         }
-        fuzz_check(after <= file->byte_len / index_read.manifest.page_bytes && sums == file->sum_count);
+        fuzz_check(after <= file->byte_len / index_read.manifest.page_bytes && checksums == file->checksum_count);
 }
 
 /* Around each run, too. */

@@ -21,7 +21,7 @@ FUZZ_TARGETS = \
         %D%/fuzz_replay \
         %D%/fuzz_rings \
         %D%/fuzz_sender \
-        %D%/fuzz_sums \
+        %D%/fuzz_checksums \
         %D%/fuzz_tar \
         %D%/fuzz_trace
 
@@ -85,8 +85,8 @@ FUZZ_TREE = %D%/fuzz_tree.c %D%/fuzz_tree.h $(FUZZ_STAGE)
 %C%_fuzz_sender_SOURCES = %D%/fuzz_sender.c $(FUZZ_COMMON)
 %C%_fuzz_sender_LDADD = tests/support/libsupport.la libxacsend-core.la libxactrees-core.la $(UNIT_LIBS)
 
-%C%_fuzz_sums_SOURCES = %D%/fuzz_sums.c $(FUZZ_COMMON)
-%C%_fuzz_sums_LDADD = $(FUZZ_LIBS)
+%C%_fuzz_checksums_SOURCES = %D%/fuzz_checksums.c $(FUZZ_COMMON)
+%C%_fuzz_checksums_LDADD = $(FUZZ_LIBS)
 
 %C%_fuzz_tar_SOURCES = %D%/fuzz_tar.c $(FUZZ_COMMON)
 %C%_fuzz_tar_LDADD = $(FUZZ_LIBS)

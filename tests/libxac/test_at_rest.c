@@ -73,8 +73,8 @@ static void one_without_a_log_says_so_in_the_notes(void)
         check_ok(xac_close(env));
 }
 
-/* So do sums that were not there. */
-static void also_where_there_were_no_sums(void)
+/* So do checksums that were not there. */
+static void also_where_there_were_no_checksums(void)
 {
         open_it(0);
         commit(1);
@@ -94,7 +94,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 isolated_test(a_session_with_a_log_says_so_in_the_manifest),
                 isolated_test(one_without_a_log_says_so_in_the_notes),
-                isolated_test(also_where_there_were_no_sums),
+                isolated_test(also_where_there_were_no_checksums),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 
 #include <xac/xac.h>
 
-#include "recovery/sums.h"
+#include "recovery/checksums.h"
 
 static int open_file(const char *name, uint64_t byte_len, uint32_t *file_no)
 {
@@ -145,19 +145,19 @@ static void test_without_checksums_a_hole_is_not_known(void **state)
 {
         const uint64_t len = UINT64_C(64) << 20;
         uint32_t file_no, values[2];
-        char name[SUMS_NAME_BYTES];
+        char name[CHECKSUMS_NAME_BYTES];
 
         (void)state;
         put_file("long", len);
         put_bytes("long", "first", 20 << 10);
         put_bytes("long", "last", len - 4);
         assert_int_equal(open_file("long", 0, &file_no), 0);
-        sums_name(file_no, name);
+        checksums_name(file_no, name);
         const int fd = openat(engine->directory, name, O_RDONLY | O_CLOEXEC);
-        assert_int_equal(sums_read(fd, len / ENGINE_PAGE_BYTES - 2, values, 2, NULL), 0);
-        assert_true(values[0] == SUMS_UNKNOWN && values[1] == SUMS_UNKNOWN);
-        assert_int_equal(sums_read(fd, 5, values, 2, NULL), 0);
-        assert_true(values[0] == SUMS_UNKNOWN && values[1] == SUMS_UNKNOWN);
+        assert_int_equal(checksums_read(fd, len / ENGINE_PAGE_BYTES - 2, values, 2, NULL), 0);
+        assert_true(values[0] == CHECKSUMS_UNKNOWN && values[1] == CHECKSUMS_UNKNOWN);
+        assert_int_equal(checksums_read(fd, 5, values, 2, NULL), 0);
+        assert_true(values[0] == CHECKSUMS_UNKNOWN && values[1] == CHECKSUMS_UNKNOWN);
         close(fd);
 }
 

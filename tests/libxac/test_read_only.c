@@ -83,7 +83,7 @@ static void without_checksums_nothing_is_known(void)
 
 static void what_would_change_it_is_refused(void)
 {
-        const xac_scrub_options sums = { .flags = XAC_SCRUB_SUM };
+        const xac_scrub_options checksums = { .flags = XAC_SCRUB_SUM };
         const uint64_t *words;
         xac_env *env, *second;
 
@@ -103,7 +103,7 @@ static void what_would_change_it_is_refused(void)
         check(xac_page_write(env, (void *)(uintptr_t)words) == NULL);
         check_code(xend(env), XAC_WROTE);
         check_code(xac_checkpoint(env), -EROFS);
-        check_code(xac_scrub(env, &sums, NULL), -EROFS);
+        check_code(xac_scrub(env, &checksums, NULL), -EROFS);
         check_map_fails(xac_mmap(env, "words", BYTES + 1, 0), EROFS);
         check_map_fails(xac_mmap(env, "others", BYTES, 0), ENOENT);
         check_equal(read_words(env, words), 1);
@@ -197,7 +197,7 @@ static void who_reads_later_waits_behind_who_writes(void)
         crew_join(reader);
 }
 
-/* A copy that did not keep the times is compared; pages that are not as their sums say are not taken for read. */
+/* A copy that did not keep the times is compared; pages that are not as their checksums say are not taken for read. */
 static void copies_are_compared(void)
 {
         const uint64_t wrong = 77;

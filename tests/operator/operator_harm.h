@@ -39,7 +39,7 @@ enum harm_kind {
 
 enum harm_part {
         HARM_DATA = 1,
-        HARM_SUMS = 2,
+        HARM_CHECKSUMS = 2,
         HARM_LOG = 4,
         HARM_AREA = 8,
         HARM_MANIFEST = 16,
@@ -47,7 +47,7 @@ enum harm_part {
         HARM_FULL_BACKUP = 64,
         HARM_NEXT_BACKUP = 128,
         HARM_ARCHIVE = 256,
-        HARM_STORE = HARM_DATA | HARM_SUMS | HARM_LOG | HARM_AREA | HARM_MANIFEST,
+        HARM_STORE = HARM_DATA | HARM_CHECKSUMS | HARM_LOG | HARM_AREA | HARM_MANIFEST,
         HARM_BACKUPS = HARM_FULL_BACKUP | HARM_NEXT_BACKUP
 };
 

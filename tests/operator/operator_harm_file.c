@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "recovery/sums.h"
+#include "recovery/checksums.h"
 #include "tests/operator/operator_place.h"
 #include "tests/support/check.h"
 
@@ -21,7 +21,7 @@ unsigned harm_part_of(const char *name)
                 const char *prefix;
                 unsigned part;
         } known[] = {
-                { "xac.sums.", HARM_SUMS },        { "xac.log", HARM_LOG },   { "xac.area.", HARM_AREA },
+                { "xac.sums.", HARM_CHECKSUMS },   { "xac.log", HARM_LOG },   { "xac.area.", HARM_AREA },
                 { "xac.manifest", HARM_MANIFEST }, { "xac.lock", HARM_LOCK },
         };
 
@@ -99,7 +99,7 @@ static struct wanted draw_wanted(struct chance *chance)
 {
         const struct wanted choices[] = {
                 { here.store, HARM_DATA, 0 },       { here.store, HARM_DATA, 0 },
-                { here.store, HARM_SUMS, 0 },       { here.store, HARM_LOG, 0 },
+                { here.store, HARM_CHECKSUMS, 0 },  { here.store, HARM_LOG, 0 },
                 { here.store, HARM_AREA, 0 },       { here.store, HARM_MANIFEST, 0 },
                 { here.store, HARM_LOCK, 0 },       { here.full, 0, HARM_FULL_BACKUP },
                 { here.next, 0, HARM_NEXT_BACKUP }, { here.archive, 0, HARM_ARCHIVE },
@@ -255,23 +255,23 @@ static bool swap(struct harm *harm, struct target *target, const struct wanted *
 
 /* ---- Pages, and their checksums ---- */
 
-/* Pages that are zeros in the one file, and the sums of zeros in the other. */
+/* Pages that are zeros in the one file, and the checksums of zeros in the other. */
 static bool zero_both(struct harm *harm, struct chance *chance)
 {
         const unsigned file = (unsigned)chance_below(chance, HISTORY_FILES);
         const bool keeps_time = chance_percent(chance, 60);
-        struct target data, sums;
-        char name[SUMS_NAME_BYTES];
+        struct target data, checksums;
+        char name[CHECKSUMS_NAME_BYTES];
 
-        sums_name(file, name);
+        checksums_name(file, name);
         snprintf(data.path, sizeof(data.path), "%s/%s", here.store, history_file[file]);
-        snprintf(sums.path, sizeof(sums.path), "%s/%s", here.store, name);
-        if (access(data.path, R_OK) || access(sums.path, R_OK))
+        snprintf(checksums.path, sizeof(checksums.path), "%s/%s", here.store, name);
+        if (access(data.path, R_OK) || access(checksums.path, R_OK))
                 return false;
         open_target(&data, here.store, history_file[file]);
-        open_target(&sums, here.store, name);
+        open_target(&checksums, here.store, name);
         data.part = HARM_DATA;
-        sums.part = HARM_SUMS;
+        checksums.part = HARM_CHECKSUMS;
 
         const uint64_t pages = (uint64_t)data.st.st_size / HISTORY_PAGE;
         const uint64_t first = pages ? chance_below(chance, pages) : 0;
@@ -284,16 +284,17 @@ static bool zero_both(struct harm *harm, struct chance *chance)
         finish(harm, &data, keeps_time);
         if (way == 0) {
                 for (uint64_t page = first; page < first + count; page++)
-                        zero_stretch(&sums, sums_offset(page), 4);
-        } else if (way == 1 && sums.st.st_size > SUMS_HEADER_BYTES) {
-                zero_stretch(&sums, SUMS_HEADER_BYTES, (uint64_t)sums.st.st_size - SUMS_HEADER_BYTES);
+                        zero_stretch(&checksums, checksums_offset(page), 4);
+        } else if (way == 1 && checksums.st.st_size > CHECKSUMS_HEADER_BYTES) {
+                zero_stretch(&checksums, CHECKSUMS_HEADER_BYTES,
+                             (uint64_t)checksums.st.st_size - CHECKSUMS_HEADER_BYTES);
         } else if (way == 2) {
-                check_equal(ftruncate(sums.fd, SUMS_HEADER_BYTES), 0);
+                check_equal(ftruncate(checksums.fd, CHECKSUMS_HEADER_BYTES), 0);
         } else {
-                check_equal(unlink(sums.path), 0);
+                check_equal(unlink(checksums.path), 0);
         }
-        harm_say(harm, "%s: %s", sums.name, way == 0 ? "these sums" : way == 3 ? "removed" : "all sums");
-        finish(harm, &sums, true);
+        harm_say(harm, "%s: %s", checksums.name, way == 0 ? "these checksums" : way == 3 ? "removed" : "all checksums");
+        finish(harm, &checksums, true);
         return true;
 }
 

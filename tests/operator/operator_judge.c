@@ -154,7 +154,7 @@ bool judge_may_be(struct round *round, int commit)
  */
 bool judge_may_be_shorter(const struct round *round)
 {
-        const bool is_note_harmed = round->harm.parts & HARM_SUMS && round->harm.kinds & 1U << HARM_CUT;
+        const bool is_note_harmed = round->harm.parts & HARM_CHECKSUMS && round->harm.kinds & 1U << HARM_CUT;
         bool is_any_open = false;
 
         for (uint32_t i = 0; i < round->pool->moments; i++)
@@ -203,7 +203,7 @@ static int fault_of(const struct round *round, const char *tool, const char *rul
                 return 1;
         if (strstr(rule, "time"))
                 return 6;
-        if (harm->kinds & 1U << HARM_ZERO_BOTH || (harm->parts & HARM_SUMS && !(harm->kinds & mixes)))
+        if (harm->kinds & 1U << HARM_ZERO_BOTH || (harm->parts & HARM_CHECKSUMS && !(harm->kinds & mixes)))
                 return 3;
         if (harm->kinds & mixes)
                 return 2;

@@ -83,8 +83,8 @@ bool look_scrub(struct round *round)
                 args[count++] = chance_percent(chance, 50) ? "--quiet" : "--json";
         if (chance_percent(chance, 10))
                 args[count++] = "--rate=500M";
-        const bool makes_sums = chance_percent(chance, 8);
-        if (makes_sums)
+        const bool makes_checksums = chance_percent(chance, 8);
+        if (makes_checksums)
                 args[count++] = "--sum";
         if (is_forced)
                 args[count++] = "--force";
@@ -93,11 +93,11 @@ bool look_scrub(struct round *round)
         round->is_forced |= is_forced;
         if (use_judge(round, "scrub", judge_is_store_harmed(round) || round->harm.parts & HARM_ARCHIVE)) {
                 /* --sum takes what it finds. */
-                round->is_taken |= makes_sums && round->harm.parts;
+                round->is_taken |= makes_checksums && round->harm.parts;
                 if (use_is_known(round))
                         judge_files(round, "scrub", here.store);
         }
-        round->is_taken |= makes_sums && round->harm.parts;
+        round->is_taken |= makes_checksums && round->harm.parts;
         return true;
 }
 

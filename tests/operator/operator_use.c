@@ -63,7 +63,7 @@ bool use_is_done(const struct round *round)
 /* May it be that others have changed something, or that nobody knows? Deaths alone leave no doubt. */
 static bool may_be_unknown(const struct round *round)
 {
-        return round->harm.parts & (HARM_DATA | HARM_SUMS | HARM_MANIFEST) || round->harm.is_log_shortened ||
+        return round->harm.parts & (HARM_DATA | HARM_CHECKSUMS | HARM_MANIFEST) || round->harm.is_log_shortened ||
                round->to_be_seen || (round->has_memory && round->harm.parts & HARM_AREA);
 }
 

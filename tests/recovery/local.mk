@@ -32,7 +32,7 @@ SUITE_recovery = \
         %D%/test_replay \
         %D%/test_replay_damage \
         %D%/test_replay_merged \
-        %D%/test_sums
+        %D%/test_checksums
 check_PROGRAMS += $(SUITE_recovery)
 TESTS += $(SUITE_recovery)
 
@@ -97,5 +97,5 @@ UNIT_CRASHED = tests/recovery/crashed_stand.h tests/recovery/crashed.h tests/bas
 %C%_test_replay_damage_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_replay_merged_SOURCES = %D%/test_replay_merged.c $(UNIT_REPLAY)
 %C%_test_replay_merged_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
-%C%_test_sums_SOURCES = %D%/test_sums.c $(UNIT_DIRECTORY)
-%C%_test_sums_LDADD = $(UNIT_LIBS)
+%C%_test_checksums_SOURCES = %D%/test_checksums.c $(UNIT_DIRECTORY)
+%C%_test_checksums_LDADD = $(UNIT_LIBS)

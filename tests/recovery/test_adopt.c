@@ -2,8 +2,8 @@
 #include "recovery/adopt.h"
 
 /*
- * A file that others have changed while the environment was closed: all of its pages get the sums of what is there, by
- * few calls, however many they are.
+ * A file that others have changed while the environment was closed: all of its pages get the checksums of what is
+ * there, by few calls, however many they are.
  */
 
 #include "tests/base/directory.h"
@@ -15,13 +15,13 @@
 enum {
         PAGE_BYTES = 4096,
         SECTORS = 100,
-        PAGES = SECTORS * SUMS_SECTOR_PAGES,
+        PAGES = SECTORS * CHECKSUMS_SECTOR_PAGES,
         CALLS_ENOUGH = 10 * SECTORS /* where each page would take two */
 };
 
 static struct manifest manifest;
 
-static const struct sums_id id = { .uuid = { 1, 2, 3 }, .page_bytes = PAGE_BYTES, .mode = 0600 };
+static const struct checksums_id id = { .uuid = { 1, 2, 3 }, .page_bytes = PAGE_BYTES, .mode = 0600 };
 
 static int calls;
 
@@ -47,21 +47,21 @@ static int begin(void *arg)
         return 0;
 }
 
-/* Sums of something, beside zeros. */
+/* Checksums of something, beside zeros. */
 static void make_files(void)
 {
-        static const struct sums_note closed = { .state = SUMS_CLOSED, .size = (uint64_t)PAGES * PAGE_BYTES };
+        static const struct checksums_note closed = { .state = CHECKSUMS_CLOSED, .size = (uint64_t)PAGES * PAGE_BYTES };
         static uint32_t values[PAGES];
-        int data_fd, sums_fd;
+        int data_fd, checksums_fd;
 
         for (uint32_t i = 0; i < PAGES; i++)
                 values[i] = i + 1;
         assert_int_equal(sys_open(directory, "data", O_RDWR | O_CREAT, 0600, &data_fd), 0);
         assert_int_equal(sys_truncate(data_fd, (uint64_t)PAGES * PAGE_BYTES), 0);
-        assert_int_equal(sums_make(directory, &id, 0, &sums_fd), 0);
-        assert_int_equal(sums_write(sums_fd, 0, values, PAGES), 0);
-        assert_int_equal(sums_put_note(sums_fd, &closed), 0);
-        sys_close(sums_fd);
+        assert_int_equal(checksums_make(directory, &id, 0, &checksums_fd), 0);
+        assert_int_equal(checksums_write(checksums_fd, 0, values, PAGES), 0);
+        assert_int_equal(checksums_put_note(checksums_fd, &closed), 0);
+        sys_close(checksums_fd);
         sys_close(data_fd);
 }
 
@@ -70,7 +70,7 @@ static void test_a_file_that_differs_as_a_whole(void **state)
         struct recovery recovery = { .directory = directory };
         const struct adoption adoption = { .recovery = &recovery, .tell = tell, .begin = begin };
         static uint32_t values[PAGES];
-        struct sums_note note;
+        struct checksums_note note;
         int fd;
 
         (void)state;
@@ -84,8 +84,8 @@ static void test_a_file_that_differs_as_a_whole(void **state)
         sys_fail = NULL;
         assert_true(calls < CALLS_ENOUGH);
         assert_int_equal(told, 1);
-        assert_int_equal(sums_open(directory, &id, O_RDONLY, &fd, &note), 0);
-        assert_int_equal(sums_read(fd, 0, values, PAGES, NULL), 0);
+        assert_int_equal(checksums_open(directory, &id, O_RDONLY, &fd, &note), 0);
+        assert_int_equal(checksums_read(fd, 0, values, PAGES, NULL), 0);
         for (uint32_t i = 0; i < PAGES; i++)
                 assert_int_equal(values[i], 0);
         sys_close(fd);
@@ -104,7 +104,7 @@ static void test_a_file_that_cannot_be_opened(void **state)
         struct recovery recovery = { .directory = directory };
         const struct adoption adoption = { .recovery = &recovery, .tell = tell, .begin = begin };
         static uint32_t values[PAGES];
-        struct sums_note note;
+        struct checksums_note note;
         int fd;
 
         (void)state;
@@ -117,8 +117,8 @@ static void test_a_file_that_cannot_be_opened(void **state)
         assert_int_equal(adopt_run(&adoption, &manifest), -EMFILE);
         sys_fail = NULL;
         assert_int_equal(told, 0);
-        assert_int_equal(sums_open(directory, &id, O_RDONLY, &fd, &note), 0);
-        assert_int_equal(sums_read(fd, 0, values, PAGES, NULL), 0);
+        assert_int_equal(checksums_open(directory, &id, O_RDONLY, &fd, &note), 0);
+        assert_int_equal(checksums_read(fd, 0, values, PAGES, NULL), 0);
         assert_int_equal(values[PAGES - 1], PAGES);
         sys_close(fd);
 }

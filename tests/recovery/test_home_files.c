@@ -2,8 +2,8 @@
 #include "recovery/home_files.h"
 
 /*
- * Pages that recovery brings home, and their checksums, where a disk has left zeros in the block of sums that it was
- * writing. After any number of writes the power may go: then no page is known by another sum than its own.
+ * Pages that recovery brings home, and their checksums, where a disk has left zeros in the block of checksums that it
+ * was writing. After any number of writes the power may go: then no page is known by another checksum than its own.
  */
 
 #include "tests/base/directory.h"
@@ -13,7 +13,7 @@
 
 #include <xac/xac.h>
 
-#include "recovery/sums.h"
+#include "recovery/checksums.h"
 
 enum { PAGES = 300, PAGE_BYTES = 4096, PUT_FIRST = 3, PUT_COUNT = 9, PUT_LATER = 280 };
 
@@ -21,7 +21,7 @@ static struct manifest manifest = {
         .page_bytes = PAGE_BYTES, .mode = 0600, .file_count = 1, .file_name[0] = "data", .uuid = { 1, 2, 3 }
 };
 
-static const struct sums_id id = { .uuid = { 1, 2, 3 }, .page_bytes = PAGE_BYTES, .mode = 0600 };
+static const struct checksums_id id = { .uuid = { 1, 2, 3 }, .page_bytes = PAGE_BYTES, .mode = 0600 };
 
 /* ---- Failures ---- */
 
@@ -45,17 +45,17 @@ static unsigned char *page_of(uint64_t page_no, int generation)
         return bytes;
 }
 
-/* All pages are there, and the disk has harmed the sums. */
+/* All pages are there, and the disk has harmed the checksums. */
 static void make_files(void)
 {
-        int data_fd, sums_fd;
+        int data_fd, checksums_fd;
 
         assert_int_equal(sys_open(directory, "data", O_RDWR | O_CREAT, 0600, &data_fd), 0);
         for (uint64_t i = 0; i < PAGES; i++)
                 assert_int_equal(sys_write_all(data_fd, page_of(i, 0), PAGE_BYTES, i * PAGE_BYTES), 0);
-        assert_int_equal(sums_make(directory, &id, 0, &sums_fd), 0);
-        assert_int_equal(sums_grow(sums_fd, PAGES), 0);
-        sys_close(sums_fd);
+        assert_int_equal(checksums_make(directory, &id, 0, &checksums_fd), 0);
+        assert_int_equal(checksums_grow(checksums_fd, PAGES), 0);
+        sys_close(checksums_fd);
         sys_close(data_fd);
 }
 
@@ -91,20 +91,20 @@ static bool is_put(uint64_t page_no)
 /* Pages that are put may be of before, as the area has them still. */
 static void expect_nothing_wrong(bool is_done)
 {
-        static uint32_t sums[PAGES];
-        struct sums_note note;
+        static uint32_t checksums[PAGES];
+        struct checksums_note note;
         int fd;
 
-        assert_int_equal(sums_open(directory, &id, O_RDWR, &fd, &note), 0);
-        assert_int_equal(sums_read(fd, 0, sums, PAGES, NULL), 0);
+        assert_int_equal(checksums_open(directory, &id, O_RDWR, &fd, &note), 0);
+        assert_int_equal(checksums_read(fd, 0, checksums, PAGES, NULL), 0);
         for (uint64_t i = 0; i < PAGES; i++) {
-                const bool is_hole = sums_judge_sector(fd, i) == SUMS_HOLE;
-                const uint32_t own = sums_of(page_of(i, is_put(i)), PAGE_BYTES);
+                const bool is_hole = checksums_judge_sector(fd, i) == CHECKSUMS_HOLE;
+                const uint32_t own = checksums_of(page_of(i, is_put(i)), PAGE_BYTES);
 
                 if (is_done)
-                        assert_int_equal(sums[i], is_put(i) ? own : SUMS_UNKNOWN);
+                        assert_int_equal(checksums[i], is_put(i) ? own : CHECKSUMS_UNKNOWN);
                 else if (!is_put(i) && !is_hole)
-                        assert_int_equal(sums[i], SUMS_UNKNOWN);
+                        assert_int_equal(checksums[i], CHECKSUMS_UNKNOWN);
         }
         sys_close(fd);
 }
@@ -138,13 +138,13 @@ static void test_the_power_may_go_after_any_write(void **state)
         }
 }
 
-/* A block with a hole, a harmed sector and a page that has its sum; and one that is a hole as a whole. Only what is
- * neither known nor lost changes. */
+/* A block with a hole, a harmed sector and a page that has its checksum; and one that is a hole as a whole. Only what
+ * is neither known nor lost changes. */
 static void test_distrust_takes_all_holes(void **state)
 {
-        enum { WITH_SUM = 5, HARMED = SUMS_SECTOR_PAGES + 3, MANY = 2 * SUMS_BLOCK_PAGES + 200 };
-        static uint32_t sums[3 * SUMS_BLOCK_PAGES];
-        static const unsigned char zeros[SUMS_SECTOR_BYTES];
+        enum { WITH_CHECKSUM = 5, HARMED = CHECKSUMS_SECTOR_PAGES + 3, MANY = 2 * CHECKSUMS_BLOCK_PAGES + 200 };
+        static uint32_t checksums[3 * CHECKSUMS_BLOCK_PAGES];
+        static const unsigned char zeros[CHECKSUMS_SECTOR_BYTES];
         struct findings findings = { 0 };
         struct home_files homes;
         const uint32_t own = 17;
@@ -155,27 +155,27 @@ static void test_distrust_takes_all_holes(void **state)
         assert_int_equal(sys_open(directory, "data", O_RDWR | O_CREAT, 0600, &data_fd), 0);
         assert_int_equal(sys_truncate(data_fd, (uint64_t)MANY * PAGE_BYTES), 0);
         sys_close(data_fd);
-        assert_int_equal(sums_make(directory, &id, 0, &fd), 0);
-        assert_int_equal(sums_write(fd, WITH_SUM, &own, 1), 0);
-        assert_int_equal(sys_write_all(fd, "x", 1, sums_offset(HARMED)), 0);
+        assert_int_equal(checksums_make(directory, &id, 0, &fd), 0);
+        assert_int_equal(checksums_write(fd, WITH_CHECKSUM, &own, 1), 0);
+        assert_int_equal(sys_write_all(fd, "x", 1, checksums_offset(HARMED)), 0);
         for (int sector = 2; sector < 5; sector++) /* as a disk may leave them */
-                assert_int_equal(sys_write_all(fd, zeros, sizeof(zeros), sums_offset((uint64_t)sector * 127)), 0);
+                assert_int_equal(sys_write_all(fd, zeros, sizeof(zeros), checksums_offset((uint64_t)sector * 127)), 0);
 
         assert_int_equal(home_files_open(&homes, directory, &manifest, true, &findings), 0);
         assert_int_equal(home_files_distrust(&homes, 0), 0);
         assert_int_equal(home_files_sync(&homes), 0);
         home_files_close(&homes);
 
-        assert_int_equal(sums_read(fd, 0, sums, 3 * SUMS_BLOCK_PAGES, &lost), 0);
-        assert_int_equal(lost, SUMS_SECTOR_PAGES);
+        assert_int_equal(checksums_read(fd, 0, checksums, 3 * CHECKSUMS_BLOCK_PAGES, &lost), 0);
+        assert_int_equal(lost, CHECKSUMS_SECTOR_PAGES);
         for (uint64_t i = 0; i < MANY; i++) {
-                const uint64_t sector = i / SUMS_SECTOR_PAGES;
+                const uint64_t sector = i / CHECKSUMS_SECTOR_PAGES;
                 const bool was_known = sector == 0 || (sector > 4 && sector < 8);
 
-                assert_int_equal(sums[i], i == WITH_SUM ? own : was_known ? 0 : SUMS_UNKNOWN);
+                assert_int_equal(checksums[i], i == WITH_CHECKSUM ? own : was_known ? 0 : CHECKSUMS_UNKNOWN);
         }
-        for (uint64_t i = MANY; i < UINT64_C(3) * SUMS_BLOCK_PAGES; i++)
-                assert_int_equal(sums[i], 0);
+        for (uint64_t i = MANY; i < UINT64_C(3) * CHECKSUMS_BLOCK_PAGES; i++)
+                assert_int_equal(checksums[i], 0);
         sys_close(fd);
 }
 

@@ -7,7 +7,7 @@
  * it is interrupted, and however it is run again.
  */
 
-#include "recovery/sums.h"
+#include "recovery/checksums.h"
 #include "tests/recovery/crashed_stand.h"
 
 /* So little that its checkpoint goes home in many parts. */
@@ -15,27 +15,27 @@ enum { SMALL_AREA = 2 * AREA_PAGES_MIN * CRASHED_PAGE };
 
 /* ---- The stand, with checksums ---- */
 
-static struct sums_id sums_id_of(uint32_t file)
+static struct checksums_id checksums_id_of(uint32_t file)
 {
-        struct sums_id id = { .file_no = file, .page_bytes = CRASHED_PAGE, .mode = 0600 };
+        struct checksums_id id = { .file_no = file, .page_bytes = CRASHED_PAGE, .mode = 0600 };
 
         memcpy(id.uuid, crashed->manifest.uuid, sizeof(id.uuid));
         return id;
 }
 
-static int summed_setup(void **state)
+static int checksums_setup(void **state)
 {
         int err = group_setup(state);
 
         for (uint32_t file = 0; !err && file < CRASHED_FILES; file++) {
-                const struct sums_id id = sums_id_of(file);
+                const struct checksums_id id = checksums_id_of(file);
                 int fd;
 
-                assert_int_equal(sums_make(directory, &id, 0, &fd), 0);
+                assert_int_equal(checksums_make(directory, &id, 0, &fd), 0);
                 for (uint64_t page = 0; page < CRASHED_PAGES; page++) {
-                        const uint32_t sum = sums_of(crashed->base[file][page], CRASHED_PAGE);
+                        const uint32_t checksum = checksums_of(crashed->base[file][page], CRASHED_PAGE);
 
-                        assert_int_equal(sums_write(fd, page, &sum, 1), 0);
+                        assert_int_equal(checksums_write(fd, page, &checksum, 1), 0);
                 }
                 sys_close(fd);
         }
@@ -110,44 +110,44 @@ static int recover(struct recovery *recovery, struct manifest *manifest)
 
 static uint64_t sound, lost;
 
-static void judge_page(int file, int page, const unsigned char *home, uint32_t sum)
+static void judge_page(int file, int page, const unsigned char *home, uint32_t checksum)
 {
         const unsigned char *right = crashed->page[file][page], *base = crashed->base[file][page];
 
-        if (sum == sums_of(home, CRASHED_PAGE)) {
+        if (checksum == checksums_of(home, CRASHED_PAGE)) {
                 if (memcmp(home, right, CRASHED_PAGE) != 0)
                         fail_msg("page %d of file %d passes for sound, and is wrong", page, file);
                 sound++;
                 return;
         }
         lost++;
-        if (sum == sums_of(base, CRASHED_PAGE) && memcmp(base, right, CRASHED_PAGE) != 0)
+        if (checksum == checksums_of(base, CRASHED_PAGE) && memcmp(base, right, CRASHED_PAGE) != 0)
                 fail_msg("page %d of file %d would be healed by one of before", page, file);
-        if (sum == SUMS_UNKNOWN)
+        if (checksum == CHECKSUMS_UNKNOWN)
                 fail_msg("page %d of file %d is not known to be damaged", page, file);
 }
 
 static void judge_file(int file, bool are_named)
 {
         static unsigned char home[CRASHED_PAGES][CRASHED_PAGE];
-        const struct sums_id id = sums_id_of((uint32_t)file);
-        uint32_t sums[CRASHED_PAGES];
-        struct sums_note note;
-        int sums_fd, fd = openat(directory, crashed_names[file], O_RDONLY | O_CLOEXEC);
+        const struct checksums_id id = checksums_id_of((uint32_t)file);
+        uint32_t checksums[CRASHED_PAGES];
+        struct checksums_note note;
+        int checksums_fd, fd = openat(directory, crashed_names[file], O_RDONLY | O_CLOEXEC);
 
         memset(home, 0, sizeof(home));
         assert_true(pread(fd, home, sizeof(home), 0) > (CRASHED_PAGES - 1) * CRASHED_PAGE);
-        assert_int_equal(sums_open(directory, &id, O_RDONLY, &sums_fd, &note), 0);
-        assert_int_equal(note.state, SUMS_CLOSED);
-        assert_int_equal(sums_read(sums_fd, 0, sums, CRASHED_PAGES, NULL), 0);
+        assert_int_equal(checksums_open(directory, &id, O_RDONLY, &checksums_fd, &note), 0);
+        assert_int_equal(note.state, CHECKSUMS_CLOSED);
+        assert_int_equal(checksums_read(checksums_fd, 0, checksums, CRASHED_PAGES, NULL), 0);
         for (int page = 0; page < CRASHED_PAGES; page++) {
                 const uint64_t before = lost;
 
-                judge_page(file, page, home[page], sums[page]);
+                judge_page(file, page, home[page], checksums[page]);
                 if (are_named && is_named(file, page) != (lost > before))
                         fail_msg("page %d of file %d: named, or damaged, but not both", page, file);
         }
-        sys_close(sums_fd);
+        sys_close(checksums_fd);
         close(fd);
 }
 
@@ -389,6 +389,6 @@ int main(void)
                 LOST_TEST(test_the_area_of_a_recovery),
         };
 
-        return cmocka_run_group_tests_name("recovery/recover: lost pages are given up", tests, summed_setup,
+        return cmocka_run_group_tests_name("recovery/recover: lost pages are given up", tests, checksums_setup,
                                            group_teardown);
 }

@@ -16,9 +16,9 @@
 
 #include "base/checksum.h"
 #include "recovery/bytes.h"
+#include "recovery/checksums.h"
 #include "recovery/manifest_slot.h"
 #include "recovery/page_name.h"
-#include "recovery/sums.h"
 #include "tests/support/leeway.h"
 #include "tests/tools/tool.h"
 
@@ -147,16 +147,16 @@ static void a_log_file_with_a_number_that_is_too_high_is_named(void)
         check_equal(tool_sum(), 2 * COMMITS);
 }
 
-/* Of the file of sums `fd`. */
+/* Of the file of checksums `fd`. */
 static void put_noted_length(int fd, uint64_t byte_len)
 {
-        enum { NOTE = 4096, SIZE = 16, SUM = 24, NUMBER_SUM = 36 };
-        unsigned char note[SUMS_SECTOR_BYTES];
+        enum { NOTE = 4096, SIZE = 16, CHECKSUM = 24, NUMBER_CHECKSUM = 36 };
+        unsigned char note[CHECKSUMS_SECTOR_BYTES];
 
         check_equal(pread(fd, note, sizeof(note), NOTE), sizeof(note));
         bytes_put_u64(note + SIZE, byte_len);
-        bytes_put_u32(note + SUM, checksum_crc32c(0, note, SUM));
-        bytes_put_u32(note + NUMBER_SUM, checksum_crc32c(0, note, NUMBER_SUM));
+        bytes_put_u32(note + CHECKSUM, checksum_crc32c(0, note, CHECKSUM));
+        bytes_put_u32(note + NUMBER_CHECKSUM, checksum_crc32c(0, note, NUMBER_CHECKSUM));
         check_equal(pwrite(fd, note, sizeof(note), NOTE), sizeof(note));
 }
 
@@ -183,8 +183,8 @@ static void pages_that_were_cut_are_marked_by_sectors(void)
         tool_work(0, COMMITS, TOOL_CLOSE);
         check_xac(0, "backup", TOOL_ENV, scratch_path("full"));
         const int fd = open(tool_path("xac.sums.0"), O_RDWR | O_CLOEXEC);
-        check_ok(sums_grow(fd, PAGES));
-        check_ok(sums_write_unknown(fd, TOOL_PAGES, CUT));
+        check_ok(checksums_grow(fd, PAGES));
+        check_ok(checksums_write_unknown(fd, TOOL_PAGES, CUT));
         put_noted_length(fd, (uint64_t)PAGES * PAGE);
         close(fd);
         const unsigned long long before = tool_calls("syscw");

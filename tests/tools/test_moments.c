@@ -18,7 +18,7 @@
 
 #include "tests/tools/tool.h"
 
-enum { PAGE = 4096, SUMS_AT = 8192, BEFORE = 20, AFTER = 13 };
+enum { PAGE = 4096, CHECKSUMS_AT = 8192, BEFORE = 20, AFTER = 13 };
 
 /* ---- Mixtures of two moments ---- */
 
@@ -140,18 +140,18 @@ static void zero(const char *name, uint64_t offset, size_t byte_len)
                       scratch_path("time"), tool_path(name));
 }
 
-static void zero_sums(void)
+static void zero_checksums(void)
 {
-        zero("xac.sums.0", SUMS_AT, 4096);
+        zero("xac.sums.0", CHECKSUMS_AT, 4096);
 }
 
 static void zero_both(void)
 {
-        zero_sums();
+        zero_checksums();
         zero(TOOL_FILE, 0, (size_t)TOOL_PAGES * PAGE);
 }
 
-static void remove_sums(void)
+static void remove_checksums(void)
 {
         check_equal(unlink(tool_path("xac.sums.0")), 0);
 }
@@ -159,10 +159,10 @@ static void remove_sums(void)
 static void remove_file(void)
 {
         check_equal(unlink(tool_path(TOOL_FILE)), 0);
-        zero_sums();
+        zero_checksums();
 }
 
-static void (*const harms[])(void) = { zero_sums, zero_both, remove_sums, remove_file };
+static void (*const harms[])(void) = { zero_checksums, zero_both, remove_checksums, remove_file };
 
 static void make(enum tool_end end)
 {
@@ -213,7 +213,7 @@ static void they_can_be_taken_as_they_are(void)
         check_xac(0, "check", TOOL_ENV);
         check_xac(0, "scrub", TOOL_ENV);
         make(TOOL_KILL);
-        remove_sums();
+        remove_checksums();
         check_xac(1, "recover", TOOL_ENV);
         check_said("the checksums of accounts are not those that xac.manifest was written for");
         check_xac(0, "recover", "--give-up-damaged", TOOL_ENV);
@@ -231,9 +231,9 @@ static void a_harmed_sector_behind_the_end_hides_nothing(void)
 {
         make(TOOL_CLOSE);
         tool_work(0, AFTER, TOOL_CLOSE);
-        tool_damage("xac.sums.0", SUMS_AT + 7 * 512 + 508, 1);
+        tool_damage("xac.sums.0", CHECKSUMS_AT + 7 * 512 + 508, 1);
         check_xac(0, "check", TOOL_ENV);
-        tool_damage("xac.sums.0", SUMS_AT + 508, 1);
+        tool_damage("xac.sums.0", CHECKSUMS_AT + 508, 1);
         tool_copy_file(scratch_path("other/" TOOL_FILE), tool_path(TOOL_FILE));
         check_xac(1, "repair", from_other(), TOOL_ENV);
         check_said("16 pages: the pages are the backup's");
@@ -268,7 +268,7 @@ static void checksums_that_are_removed_are_missed(void)
 {
         tool_work(0, BEFORE, TOOL_KILL);
         tool_power_cut();
-        remove_sums();
+        remove_checksums();
         check_xac(4, "check", TOOL_ENV);
         check_xac(4, "recover", TOOL_ENV);
         check_xac(4, "check", TOOL_ENV);
@@ -280,7 +280,7 @@ static void a_hole_knows_nothing_of_what_is_written(void)
 {
         have_checkpointed(0);
         tool_power_cut();
-        zero_sums();
+        zero_checksums();
         check_xac(0, "check", TOOL_ENV);
         tool_damage(TOOL_FILE, 9UL * PAGE + 40, 1);
         check_xac(4, "check", TOOL_ENV);
@@ -307,7 +307,7 @@ static void what_recovery_makes_of_it_is_not_known(void)
 {
         check(WIFSIGNALED(crew_status(crew_fork(commit_beside_and_die, 9, NULL))));
         tool_power_cut();
-        zero_sums();
+        zero_checksums();
         tool_damage(TOOL_FILE, 9UL * PAGE + 400, 1);
         check_xac(4, "check", TOOL_ENV);
         check_xac(0, "recover", TOOL_ENV);
@@ -320,7 +320,7 @@ static void nor_does_a_sector_that_is_harmed(void)
 {
         have_checkpointed(0);
         tool_power_cut();
-        tool_damage("xac.sums.0", SUMS_AT + 508, 1);
+        tool_damage("xac.sums.0", CHECKSUMS_AT + 508, 1);
         check_xac(4, "check", TOOL_ENV);
         check_said("12 pages without one yet");
         check_xac(0, "recover", TOOL_ENV);
@@ -338,7 +338,7 @@ static void a_hole_behind_the_end_is_no_excuse(void)
         tool_power_cut();
         tool_copy_file(scratch_path("first/" TOOL_FILE), tool_path(TOOL_FILE));
         tool_copy_file(scratch_path("first/xac.sums.0"), tool_path("xac.sums.0"));
-        check_equal(truncate(tool_path("xac.sums.0"), SUMS_AT + 512), 0);
+        check_equal(truncate(tool_path("xac.sums.0"), CHECKSUMS_AT + 512), 0);
         check_xac(1, "check", TOOL_ENV);
         check_xac(1, "recover", TOOL_ENV);
         check_said("the checksums of accounts are not those that xac.manifest was written for");
@@ -379,7 +379,7 @@ static void nor_do_they_in_a_sector(void)
         tool_work(0, BEFORE, TOOL_CLOSE);
         have_checkpointed(0);
         zero(TOOL_FILE, PAGE, PAGE);
-        zero("xac.sums.0", SUMS_AT + 4, 4);
+        zero("xac.sums.0", CHECKSUMS_AT + 4, 4);
         check_xac(1, "scrub", TOOL_ENV);
         check_xac(4, "backup", TOOL_ENV, scratch_path("backup"));
 }
@@ -505,7 +505,7 @@ static void one_that_is_missing_with_its_checksums_is_missed(void)
 {
         make(TOOL_CLOSE);
         check_equal(unlink(tool_path(TOOL_FILE)), 0);
-        remove_sums();
+        remove_checksums();
         check_xac(1, "scrub", TOOL_ENV);
         check_said("accounts: it is missing, and so are its checksums");
         check_xac(1, "check", TOOL_ENV);

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "recovery/sums.h"
+#include "recovery/checksums.h"
 #include "tests/tools/tool.h"
 
 static void keep_time(const char *name, const struct stat *st)
@@ -112,7 +112,7 @@ static void what_was_changed_by_others_is_not_scrubbed_away(void)
         check_said("damaged");
 }
 
-static void what_has_no_sums_gets_them(void)
+static void what_has_no_checksums_gets_them(void)
 {
         tool_work(0, 20, TOOL_CLOSE);
         check_equal(unlink(tool_path("xac.sums.0")), 0);
@@ -135,7 +135,7 @@ static void what_has_no_sums_gets_them(void)
         check_said("verified      16 pages\n");
 }
 
-static void a_damaged_file_of_sums_is_told(void)
+static void a_damaged_file_of_checksums_is_told(void)
 {
         tool_work(0, 20, TOOL_CLOSE);
         rot("xac.sums.0", 8192 + 100);
@@ -323,7 +323,7 @@ static void the_very_page_needs_no_checksum_of_the_backup(void)
         check_xac(0, "check", TOOL_ENV);
 }
 
-/* Its sums stand in the file of the backup, too. */
+/* Its checksums stand in the file of the backup, too. */
 static void a_backup_without_checksums_is_believed_by_its_index(void)
 {
         tool_work(0, 20, TOOL_CLOSE);
@@ -560,8 +560,8 @@ int main(void)
                 isolated_test(it_is_found_while_it_is_in_use),
                 isolated_test(a_volatile_one_is_scrubbed_too),
                 isolated_test(what_was_changed_by_others_is_not_scrubbed_away),
-                isolated_test(what_has_no_sums_gets_them),
-                isolated_test(a_damaged_file_of_sums_is_told),
+                isolated_test(what_has_no_checksums_gets_them),
+                isolated_test(a_damaged_file_of_checksums_is_told),
                 isolated_test(a_page_is_taken_from_a_backup),
                 isolated_test(files_that_are_missing_or_cut_are_put_together),
                 isolated_test(another_page_is_not_taken),

@@ -179,29 +179,30 @@ static void report_note(void *arg, const char *sentence)
         check_note("%s", sentence);
 }
 
-static void report_sums(const struct recovery *recovery)
+static void report_checksums(const struct recovery *recovery)
 {
         tool_label("checksums");
-        if (recovery->skips_sums) {
+        if (recovery->skips_checksums) {
                 say(stdout, "not compared: pages may be going home ('xac scrub' compares them)\n");
                 return;
         }
-        say(stdout, "%s compared\n", tool_count(recovery->sums_pages - recovery->sums_unknown, "page", "pages"));
-        if (!recovery->sums_unknown && !recovery->sums_missing)
+        say(stdout, "%s compared\n",
+            tool_count(recovery->checksums_pages - recovery->checksums_unknown, "page", "pages"));
+        if (!recovery->checksums_unknown && !recovery->checksums_missing)
                 return;
         tool_label("");
-        if (recovery->sums_missing)
+        if (recovery->checksums_missing)
                 say(stdout, "%s without any, which an open begins\n",
-                    tool_count(recovery->sums_missing, "file", "files"));
+                    tool_count(recovery->checksums_missing, "file", "files"));
         else
                 say(stdout, "%s without one yet: 'xac scrub --sum' makes them\n",
-                    tool_count(recovery->sums_unknown, "page", "pages"));
+                    tool_count(recovery->checksums_unknown, "page", "pages"));
 }
 
 /* What an open would take as it is. */
 static enum tool_exit judge_files(const struct recovery *recovery, bool is_strict)
 {
-        if (!recovery->files_changed && !recovery->files_unknown && !recovery->sums_unknown)
+        if (!recovery->files_changed && !recovery->files_unknown && !recovery->checksums_unknown)
                 return TOOL_DONE;
         if (!is_strict)
                 return TOOL_CHANGED;
@@ -213,7 +214,7 @@ static void report_rest(const struct check *check)
 {
         if (!check->is_json) {
                 report_log(check->place, &check->recovery);
-                report_sums(&check->recovery);
+                report_checksums(&check->recovery);
         }
         report_torn_tail(&check->recovery);
 }
@@ -226,7 +227,7 @@ static enum tool_exit check_rest(struct check *check)
 
         *recovery = (struct recovery){ .directory = place->directory,
                                        .note = report_note,
-                                       .skips_sums = place_is_in_use(place) != 0 };
+                                       .skips_checksums = place_is_in_use(place) != 0 };
         if (!err)
                 err = recover_check(recovery, &place->manifest, report_damage, NULL);
         if (err == -ENOENT && place_is_in_use(place) != 0)

@@ -12,9 +12,9 @@
 #include "base/say.h"
 #include "base/sys.h"
 #include "recovery/area.h"
+#include "recovery/checksums.h"
 #include "recovery/data_name.h"
 #include "recovery/log_header.h"
-#include "recovery/sums.h"
 
 enum { FINDING_BYTES = 8192 };
 
@@ -145,7 +145,7 @@ static int visit_name(void *arg, const char *name)
                 return 0; /* a data file, or somebody else's */
         if (is_known(name)) {
                 check_kind(place, name, true);
-        } else if (sums_is_name(name)) {
+        } else if (checksums_is_name(name)) {
                 check_kind(place, name, false);
         } else if (log_file_number(name, &file_no)) {
                 check_kind(place, name, false);

@@ -40,14 +40,14 @@ static void put_manifest(struct json *json, const struct check *check)
 static void put_recovery(struct json *json, const struct check *check)
 {
         const struct recovery *recovery = &check->recovery;
-        const bool is_known = check->has_recovery, has_sums = is_known && !recovery->skips_sums;
+        const bool is_known = check->has_recovery, has_checksums = is_known && !recovery->skips_checksums;
 
         json_number_if(json, "log_commits", is_known, recovery->commits);
         json_number_if(json, "log_bytes", is_known, recovery->log_bytes);
         json_number_if(json, "log_pages", is_known, recovery->pages);
-        json_number_if(json, "pages_compared", has_sums, recovery->sums_pages - recovery->sums_unknown);
-        json_number_if(json, "pages_unknown", has_sums, recovery->sums_unknown);
-        json_number_if(json, "files_without_sums", has_sums, recovery->sums_missing);
+        json_number_if(json, "pages_compared", has_checksums, recovery->checksums_pages - recovery->checksums_unknown);
+        json_number_if(json, "pages_unknown", has_checksums, recovery->checksums_unknown);
+        json_number_if(json, "files_without_sums", has_checksums, recovery->checksums_missing);
         json_number_if(json, "files_changed", is_known, recovery->files_changed);
         json_number_if(json, "files_unknown", is_known, recovery->files_unknown);
 }

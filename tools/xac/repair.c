@@ -54,7 +54,7 @@ static void print_left(void *repair_, const char *sentence)
 /* What recovery needs besides: the log, and files that are as long as it says. */
 static int look_at_rest(struct repair *repair)
 {
-        struct recovery recovery = { .directory = repair->place.directory, .skips_sums = true };
+        struct recovery recovery = { .directory = repair->place.directory, .skips_checksums = true };
         const struct manifest *manifest = &repair->place.manifest;
 
         if (repair->left || repair->is_dry || (manifest->is_clean && manifest->area < 0))
@@ -96,7 +96,7 @@ static enum tool_exit report(const struct repair *repair, int err)
         if (repair->files)
                 say(stdout, "%s, ", tool_count(repair->files, "file", "files"));
         say(stdout, "%s, ", tool_count(repair->pages, "page", "pages"));
-        say(stdout, "%s%s\n", tool_count(repair->sums, "checksum", "checksums"),
+        say(stdout, "%s%s\n", tool_count(repair->checksums, "checksum", "checksums"),
             repair->is_dry ? " (nothing was changed)" : "");
         tool_label("left");
         say(stdout, "%" PRIu64 "\n", repair->left);

@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 #include "recovery/area.h"
-#include "recovery/sums.h"
-#include "recovery/sums_compare.h"
+#include "recovery/checksums.h"
+#include "recovery/checksums_compare.h"
 #include "tools/xac/place.h"
 #include "tools/xac/repair_line.h"
 #include "tools/xac/repair_source.h"
@@ -20,7 +20,7 @@ struct repair {
         struct area_contents area;
         bool is_dry;
         /* So far: made or lengthened, taken from the backup, put right, left as they are. */
-        uint64_t files, pages, sums, left;
+        uint64_t files, pages, checksums, left;
         uint64_t of_another; /* files of another moment than the manifest */
         uint64_t unknown;    /* pages without a checksum */
         /* The file at hand. */
@@ -29,10 +29,10 @@ struct repair {
         bool is_begun;        /* mark_begun */
         uint64_t left_so_far; /* when it began */
         uint64_t cut_at;      /* it had so many bytes before it got its length back */
-        struct sums_note note;
+        struct checksums_note note;
         struct repair_line line;
         unsigned char *page;
-        struct sums_compare compare;
+        struct checksums_compare compare;
 };
 
 /* Caller has read the area, and holds both environments. 0 also if something is left. */

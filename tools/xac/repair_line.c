@@ -8,8 +8,8 @@
 #include "tools/xac/tool.h"
 
 const struct repair_outcome repair_page_taken = { "the page is taken from the backup", "taken from the backup" };
-const struct repair_outcome repair_sum_made = { "the page is the backup's: its checksum is made anew",
-                                                "the pages are the backup's: their checksums are made anew" };
+const struct repair_outcome repair_checksum_made = { "the page is the backup's: its checksum is made anew",
+                                                     "the pages are the backup's: their checksums are made anew" };
 const struct repair_outcome repair_no_file = { "the backup has no such file: left as it is",
                                                "the backup has no such file: left as they are" };
 const struct repair_outcome repair_another = {

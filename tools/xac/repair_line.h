@@ -14,7 +14,7 @@ struct repair_outcome {
         const char *one, *many;
 };
 
-extern const struct repair_outcome repair_page_taken, repair_sum_made, repair_no_file, repair_another,
+extern const struct repair_outcome repair_page_taken, repair_checksum_made, repair_no_file, repair_another,
         repair_another_lost, repair_rotten, repair_unsure;
 
 /* Pages of which nothing has been said yet. */

@@ -7,17 +7,17 @@
 
 #include <xac/xac.h>
 
-#include "backup/page_sum.h"
+#include "backup/page_checksum.h"
 #include "base/sys.h"
+#include "recovery/checksums.h"
 #include "recovery/seal.h"
-#include "recovery/sums.h"
 
 enum tool_exit repair_source_open(struct repair_source *source, const char *path)
 {
         source->is_index_read = false;
         source->has_index = false;
         source->data_fd = -1;
-        source->sums_fd = -1;
+        source->checksums_fd = -1;
         source->index_number = -1;
         return place_open_with_manifest(&source->place, path);
 }
@@ -57,14 +57,14 @@ static void read_index(struct repair_source *source)
         source->has_index = false;
 }
 
-static int open_sums(struct repair_source *source, uint32_t file_no)
+static int open_checksums(struct repair_source *source, uint32_t file_no)
 {
-        const struct sums_id id = seal_sums_id(&source->place.manifest, file_no);
-        struct sums_note note;
-        int err = sums_open(source->place.directory, &id, O_RDONLY | O_NONBLOCK, &source->sums_fd, &note);
+        const struct checksums_id id = seal_checksums_id(&source->place.manifest, file_no);
+        struct checksums_note note;
+        int err = checksums_open(source->place.directory, &id, O_RDONLY | O_NONBLOCK, &source->checksums_fd, &note);
 
         if (err)
-                source->sums_fd = -1;
+                source->checksums_fd = -1;
         return err == -ENOENT || err == XAC_CORRUPT ? 0 : err;
 }
 
@@ -74,14 +74,14 @@ int repair_source_open_file(struct repair_source *source, const char *name)
         int err = number < 0 ? -ENOENT
                              : sys_open(source->place.directory, name, O_RDONLY | O_NONBLOCK, 0, &source->data_fd);
 
-        source->sums_fd = -1;
+        source->checksums_fd = -1;
         source->index_number = -1;
         if (err) {
                 source->data_fd = -1;
                 return err == -ENOENT ? 0 : err;
         }
-        err = open_sums(source, (uint32_t)number);
-        if (!err && source->sums_fd < 0) {
+        err = open_checksums(source, (uint32_t)number);
+        if (!err && source->checksums_fd < 0) {
                 read_index(source);
                 if (source->has_index)
                         source->index_number = number_of(&source->index.manifest, name);
@@ -95,10 +95,10 @@ void repair_source_close_file(struct repair_source *source)
 {
         if (source->data_fd >= 0)
                 sys_close(source->data_fd);
-        if (source->sums_fd >= 0)
-                sys_close(source->sums_fd);
+        if (source->checksums_fd >= 0)
+                sys_close(source->checksums_fd);
         source->data_fd = -1;
-        source->sums_fd = -1;
+        source->checksums_fd = -1;
 }
 
 /* ---- One page ---- */
@@ -127,22 +127,22 @@ static bool index_agrees(const struct repair_source *source, uint64_t page_no, c
         const uint32_t file_no = (uint32_t)source->index_number;
         const struct backup_run *run = backup_index_find(&source->index, file_no, page_no);
 
-        return run ? backup_index_sum(&source->index, file_no, run, page_no) == page_sum(bytes, page_bytes)
+        return run ? backup_index_checksum(&source->index, file_no, run, page_no) == page_checksum(bytes, page_bytes)
                    : page_is_zero(bytes, page_bytes);
 }
 
 int repair_source_judge(const struct repair_source *source, uint64_t page_no, const unsigned char *bytes,
                         enum repair_trust *trust)
 {
-        uint32_t expected = SUMS_UNKNOWN;
+        uint32_t expected = CHECKSUMS_UNKNOWN;
         bool is_right;
-        int err = source->sums_fd >= 0 ? sums_read(source->sums_fd, page_no, &expected, 1, NULL) : 0;
+        int err = source->checksums_fd >= 0 ? checksums_read(source->checksums_fd, page_no, &expected, 1, NULL) : 0;
 
-        *trust = REPAIR_NO_SUM;
+        *trust = REPAIR_NO_CHECKSUM;
         if (err)
                 return err;
-        if (expected != SUMS_UNKNOWN)
-                is_right = sums_of(bytes, source->place.manifest.page_bytes) == expected;
+        if (expected != CHECKSUMS_UNKNOWN)
+                is_right = checksums_of(bytes, source->place.manifest.page_bytes) == expected;
         else if (source->index_number >= 0)
                 is_right = index_agrees(source, page_no, bytes);
         else

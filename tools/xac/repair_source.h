@@ -20,12 +20,12 @@ struct repair_source {
         struct backup_index index;
         /* The file at hand. */
         int data_fd;          /* -1: there is none */
-        int sums_fd;          /* -1: there are none */
+        int checksums_fd;     /* -1: there are none */
         int64_t index_number; /* of the file in the index; -1: none */
 };
 
 /* What its own checksum says of a page. */
-enum repair_trust { REPAIR_SOUND, REPAIR_ROTTEN, REPAIR_NO_SUM };
+enum repair_trust { REPAIR_SOUND, REPAIR_ROTTEN, REPAIR_NO_CHECKSUM };
 
 /* Complains if it fails. */
 enum tool_exit repair_source_open(struct repair_source *source, const char *path);

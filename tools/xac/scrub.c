@@ -12,8 +12,8 @@
 #include <xac/xac.h>
 
 #include "base/say.h"
+#include "recovery/checksums.h"
 #include "recovery/manifest.h"
-#include "recovery/sums.h"
 #include "tools/xac/interrupt.h"
 #include "tools/xac/json.h"
 #include "tools/xac/meter.h"
@@ -62,9 +62,9 @@ static void tell_of_damage(void *arg, const char *file, uint64_t offset)
 
         if (!scrub->is_json) {
                 say(stdout, "DAMAGED: %s: offset %" PRIu64 ": %s\n", file, offset,
-                    !sums_is_name(file) ? "the page is not what its checksum says"
-                    : offset            ? "checksums of up to 127 pages"
-                                        : "the checksums are not those that " MANIFEST_NAME
+                    !checksums_is_name(file) ? "the page is not what its checksum says"
+                    : offset                 ? "checksums of up to 127 pages"
+                                             : "the checksums are not those that " MANIFEST_NAME
                                " was written for: changed, or of another moment");
                 return;
         }

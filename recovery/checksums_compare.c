@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "recovery/sums_compare.h"
+#include "recovery/checksums_compare.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,27 +10,27 @@
 #include "base/sys.h"
 #include "recovery/page_name.h"
 
-enum { RUN_PAGES = SUMS_SECTOR_PAGES };
+enum { RUN_PAGES = CHECKSUMS_SECTOR_PAGES };
 
-/* The pages of one sector of sums. */
+/* The pages of one sector of checksums. */
 struct run {
-        struct sums_compare *compare;
+        struct checksums_compare *compare;
         uint64_t size; /* of the data file */
-        uint64_t lost; /* pages of the sector whose sums are */
-        struct stretch data, sums;
+        uint64_t lost; /* pages of the sector whose checksums are */
+        struct stretch data, checksums;
         bool is_hole; /* these pages are one */
         unsigned char *bytes;
         uint32_t expected[RUN_PAGES];
 };
 
-static int judge_page(struct run *run, const struct sums_page *page)
+static int judge_page(struct run *run, const struct checksums_page *page)
 {
-        struct sums_compare *compare = run->compare;
+        struct checksums_compare *compare = run->compare;
 
-        if (page->sum == page->expected)
+        if (page->checksum == page->expected)
                 return 0;
         compare->lost += page->is_lost;
-        if (page->expected == SUMS_UNKNOWN)
+        if (page->expected == CHECKSUMS_UNKNOWN)
                 compare->unknown++;
         else
                 compare->differing++;
@@ -69,33 +69,33 @@ static int compare_run(struct run *run, uint64_t first, uint32_t count)
         int err = read_pages(run, first, count);
 
         if (!err)
-                err = sums_read(run->compare->sums_fd, first, run->expected, count, &run->lost);
+                err = checksums_read(run->compare->checksums_fd, first, run->expected, count, &run->lost);
         for (uint32_t i = 0; !err && i < count; i++) {
-                struct sums_page page = { .page_no = first + i,
-                                          .expected = run->expected[i],
-                                          .is_lost = run->lost != 0,
-                                          .bytes = run->bytes + (size_t)i * page_bytes };
+                struct checksums_page page = { .page_no = first + i,
+                                               .expected = run->expected[i],
+                                               .is_lost = run->lost != 0,
+                                               .bytes = run->bytes + (size_t)i * page_bytes };
 
-                page.sum = run->is_hole ? 0 : sums_of(page.bytes, page_bytes);
+                page.checksum = run->is_hole ? 0 : checksums_of(page.bytes, page_bytes);
                 err = judge_page(run, &page);
         }
         return err;
 }
 
-/* The sums go on where the file has ended. */
+/* The checksums go on where the file has ended. */
 static int compare_behind(struct run *run, uint64_t first, uint64_t end)
 {
-        struct stretch sums = { .fd = run->compare->sums_fd };
+        struct stretch checksums = { .fd = run->compare->checksums_fd };
         int err = 0;
 
-        while (!err && (first = sums_skip_hole(&sums, first)) < end) {
+        while (!err && (first = checksums_skip_hole(&checksums, first)) < end) {
                 uint32_t count = RUN_PAGES - (uint32_t)(first % RUN_PAGES);
 
-                err = sums_read(run->compare->sums_fd, first, run->expected, count, NULL);
+                err = checksums_read(run->compare->checksums_fd, first, run->expected, count, NULL);
                 for (uint32_t i = 0; !err && i < count; i++) {
-                        struct sums_page page = { .page_no = first + i, .expected = run->expected[i] };
+                        struct checksums_page page = { .page_no = first + i, .expected = run->expected[i] };
 
-                        if (page.expected != SUMS_UNKNOWN) /* of no page there is nothing to know */
+                        if (page.expected != CHECKSUMS_UNKNOWN) /* of no page there is nothing to know */
                                 err = judge_page(run, &page);
                 }
                 first += count;
@@ -108,14 +108,14 @@ static int compare_behind(struct run *run, uint64_t first, uint64_t end)
 static uint64_t skip_holes(struct run *run, uint64_t first)
 {
         const uint32_t page_bytes = run->compare->page_bytes;
-        const uint64_t with_sums = sums_skip_hole(&run->sums, first);
+        const uint64_t with_checksums = checksums_skip_hole(&run->checksums, first);
         const uint64_t with_data = stretch_find(&run->data, first * page_bytes) / page_bytes;
-        const uint64_t next = with_sums < with_data ? with_sums : with_data;
+        const uint64_t next = with_checksums < with_data ? with_checksums : with_data;
 
         return next - next % RUN_PAGES;
 }
 
-static void tell(const struct sums_compare *compare, uint64_t done)
+static void tell(const struct checksums_compare *compare, uint64_t done)
 {
         if (compare->progress)
                 compare->progress(compare->arg, done, compare->pages);
@@ -123,9 +123,9 @@ static void tell(const struct sums_compare *compare, uint64_t done)
 
 static int compare_all(struct run *run)
 {
-        struct sums_compare *compare = run->compare;
+        struct checksums_compare *compare = run->compare;
         uint64_t entries, done = 0;
-        int err = sums_count(compare->sums_fd, &entries);
+        int err = checksums_count(compare->checksums_fd, &entries);
 
         for (uint64_t first = 0; !err && (first = skip_holes(run, first)) < compare->pages; first += RUN_PAGES) {
                 uint64_t left = compare->pages - first;
@@ -141,7 +141,7 @@ static int compare_all(struct run *run)
         return err ? err : compare_behind(run, compare->pages, entries);
 }
 
-int sums_compare(struct sums_compare *compare)
+int checksums_compare(struct checksums_compare *compare)
 {
         struct run *run = malloc(sizeof(*run));
         struct stat st;
@@ -150,7 +150,7 @@ int sums_compare(struct sums_compare *compare)
         if (run)
                 *run = (struct run){ .compare = compare,
                                      .data.fd = compare->data_fd,
-                                     .sums.fd = compare->sums_fd,
+                                     .checksums.fd = compare->checksums_fd,
                                      .bytes = malloc((size_t)RUN_PAGES * compare->page_bytes) };
         if (!err && (!run || !run->bytes))
                 err = -ENOMEM;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "recovery/sums.h"
+#include "recovery/checksums.h"
 
 /*
- * The sums themselves: sectors that are read, judged, changed and written, and what is known of their pages.
+ * The checksums themselves: sectors that are read, judged, changed and written, and what is known of their pages.
  */
 
 #include <errno.h>
@@ -18,50 +18,51 @@ enum {
         BATCH_UNKNOWN = 64, /* the same of sectors that are all alike */
         LOOKS = 3,          /* at a sector that somebody may just be writing */
 
-        SECTOR_AT_SUM = SUMS_SECTOR_PAGES * 4,
-        BLOCK_SECTORS = SUMS_BLOCK_PAGES / SUMS_SECTOR_PAGES
+        SECTOR_AT_CHECKSUM = CHECKSUMS_SECTOR_PAGES * 4,
+        BLOCK_SECTORS = CHECKSUMS_BLOCK_PAGES / CHECKSUMS_SECTOR_PAGES
 };
 
 #define MARK UINT32_C(0x534d5553) /* so that a sector that was written is no hole */
 
-bool sums_sector_is_hole(const unsigned char *sector)
+bool checksums_sector_is_hole(const unsigned char *sector)
 {
-        static const unsigned char zeros[SUMS_SECTOR_BYTES];
+        static const unsigned char zeros[CHECKSUMS_SECTOR_BYTES];
 
         return memcmp(sector, zeros, sizeof(zeros)) == 0;
 }
 
-static uint32_t sum_of_sector(const unsigned char *sector)
+static uint32_t checksum_of_sector(const unsigned char *sector)
 {
-        return ~checksum_crc32c(UINT32_MAX, sector, SECTOR_AT_SUM);
+        return ~checksum_crc32c(UINT32_MAX, sector, SECTOR_AT_CHECKSUM);
 }
 
 static void sector_seal(unsigned char *sector)
 {
-        bytes_put_u32(sector + SECTOR_AT_SUM, sum_of_sector(sector) ^ MARK);
+        bytes_put_u32(sector + SECTOR_AT_CHECKSUM, checksum_of_sector(sector) ^ MARK);
 }
 
 static bool sector_is_sound(const unsigned char *sector)
 {
-        return bytes_get_u32(sector + SECTOR_AT_SUM) == (sum_of_sector(sector) ^ MARK) || sums_sector_is_hole(sector);
+        return bytes_get_u32(sector + SECTOR_AT_CHECKSUM) == (checksum_of_sector(sector) ^ MARK) ||
+               checksums_sector_is_hole(sector);
 }
 
 static uint64_t sector_at(uint64_t sector_no)
 {
-        return SUMS_HEADER_BYTES + sector_no * SUMS_SECTOR_BYTES;
+        return CHECKSUMS_HEADER_BYTES + sector_no * CHECKSUMS_SECTOR_BYTES;
 }
 
 /* What the file does not have is zeros. */
 static int read_as_is(int fd, uint64_t sector_no, unsigned char *sector)
 {
-        int err = sys_read_all(fd, sector, SUMS_SECTOR_BYTES, sector_at(sector_no));
+        int err = sys_read_all(fd, sector, CHECKSUMS_SECTOR_BYTES, sector_at(sector_no));
 
         if (err == -ENODATA)
-                memset(sector, 0, SUMS_SECTOR_BYTES);
+                memset(sector, 0, CHECKSUMS_SECTOR_BYTES);
         return err == -ENODATA ? 0 : err;
 }
 
-/* The same of one whose sum is right, if it is at all. */
+/* The same of one whose checksum is right, if it is at all. */
 static int read_sector(int fd, uint64_t sector_no, unsigned char *sector, bool *is_sound)
 {
         int err = 0;
@@ -74,20 +75,20 @@ static int read_sector(int fd, uint64_t sector_no, unsigned char *sector, bool *
         return err;
 }
 
-int sums_judge_sector(int fd, uint64_t page_no)
+int checksums_judge_sector(int fd, uint64_t page_no)
 {
-        unsigned char sector[SUMS_SECTOR_BYTES];
+        unsigned char sector[CHECKSUMS_SECTOR_BYTES];
         bool is_sound;
-        int err = read_sector(fd, page_no / SUMS_SECTOR_PAGES, sector, &is_sound);
+        int err = read_sector(fd, page_no / CHECKSUMS_SECTOR_PAGES, sector, &is_sound);
 
         if (err)
                 return err;
         if (!is_sound)
-                return SUMS_LOST;
-        return sums_sector_is_hole(sector) ? SUMS_HOLE : SUMS_SOUND;
+                return CHECKSUMS_LOST;
+        return checksums_sector_is_hole(sector) ? CHECKSUMS_HOLE : CHECKSUMS_SOUND;
 }
 
-/* The sums that a sector is to get: all of them, or a part. values NULL: unknown. */
+/* The checksums that a sector is to get: all of them, or a part. values NULL: unknown. */
 struct part {
         uint64_t sector_no;
         uint32_t from, count;
@@ -96,11 +97,11 @@ struct part {
 
 static struct part part_of(uint64_t first, const uint32_t *values, uint64_t count)
 {
-        struct part part = { .sector_no = first / SUMS_SECTOR_PAGES,
-                             .from = (uint32_t)(first % SUMS_SECTOR_PAGES),
+        struct part part = { .sector_no = first / CHECKSUMS_SECTOR_PAGES,
+                             .from = (uint32_t)(first % CHECKSUMS_SECTOR_PAGES),
                              .values = values };
 
-        part.count = SUMS_SECTOR_PAGES - part.from;
+        part.count = CHECKSUMS_SECTOR_PAGES - part.from;
         if (part.count > count)
                 part.count = (uint32_t)count;
         return part;
@@ -111,12 +112,12 @@ static struct part part_of(uint64_t first, const uint32_t *values, uint64_t coun
 static int fill_block(int fd, uint64_t sector_no)
 {
         const uint64_t first = sector_no - sector_no % BLOCK_SECTORS;
-        unsigned char sector[SUMS_SECTOR_BYTES];
+        unsigned char sector[CHECKSUMS_SECTOR_BYTES];
         int err = 0;
 
         for (uint64_t i = first; !err && i < first + BLOCK_SECTORS; i++) {
                 err = read_as_is(fd, i, sector);
-                if (err || !sums_sector_is_hole(sector))
+                if (err || !checksums_sector_is_hole(sector))
                         continue;
                 sector_seal(sector);
                 err = sys_write_all(fd, sector, sizeof(sector), sector_at(i));
@@ -131,8 +132,8 @@ static int take_sector(int fd, uint64_t sector_no, unsigned char *sector)
         int err = read_sector(fd, sector_no, sector, &is_sound);
 
         if (!err && !is_sound)
-                memset(sector, 0xff, SUMS_SECTOR_BYTES);
-        if (!err && sums_sector_is_hole(sector))
+                memset(sector, 0xff, CHECKSUMS_SECTOR_BYTES);
+        if (!err && checksums_sector_is_hole(sector))
                 err = fill_block(fd, sector_no);
         return err;
 }
@@ -142,38 +143,39 @@ static int fill_sector(int fd, const struct part *part, unsigned char *sector)
         int err = take_sector(fd, part->sector_no, sector);
 
         for (uint32_t i = 0; i < part->count; i++)
-                bytes_put_u32(sector + (size_t)(part->from + i) * 4, part->values ? part->values[i] : SUMS_UNKNOWN);
+                bytes_put_u32(sector + (size_t)(part->from + i) * 4,
+                              part->values ? part->values[i] : CHECKSUMS_UNKNOWN);
         sector_seal(sector);
         return err;
 }
 
 static int write_values(int fd, uint64_t first, const uint32_t *values, uint64_t count)
 {
-        unsigned char sectors[BATCH * SUMS_SECTOR_BYTES];
+        unsigned char sectors[BATCH * CHECKSUMS_SECTOR_BYTES];
 
         while (count) {
-                const uint64_t sector_no = first / SUMS_SECTOR_PAGES;
+                const uint64_t sector_no = first / CHECKSUMS_SECTOR_PAGES;
                 uint32_t filled = 0;
                 int err = 0;
 
                 while (count && filled < BATCH && !err) {
                         struct part part = part_of(first, values, count);
 
-                        err = fill_sector(fd, &part, sectors + (size_t)filled++ * SUMS_SECTOR_BYTES);
+                        err = fill_sector(fd, &part, sectors + (size_t)filled++ * CHECKSUMS_SECTOR_BYTES);
                         first += part.count;
                         count -= part.count;
                         if (values)
                                 values += part.count;
                 }
                 if (!err)
-                        err = sys_write_all(fd, sectors, (size_t)filled * SUMS_SECTOR_BYTES, sector_at(sector_no));
+                        err = sys_write_all(fd, sectors, (size_t)filled * CHECKSUMS_SECTOR_BYTES, sector_at(sector_no));
                 if (err)
                         return err;
         }
         return 0;
 }
 
-int sums_write(int fd, uint64_t first, const uint32_t *values, uint64_t count)
+int checksums_write(int fd, uint64_t first, const uint32_t *values, uint64_t count)
 {
         return write_values(fd, first, values, count);
 }
@@ -181,7 +183,7 @@ int sums_write(int fd, uint64_t first, const uint32_t *values, uint64_t count)
 /* Whatever stood in these sectors, which are all of some blocks. */
 static int write_unknown_blocks(int fd, uint64_t sector_no, uint64_t blocks)
 {
-        unsigned char sector[SUMS_SECTOR_BYTES];
+        unsigned char sector[CHECKSUMS_SECTOR_BYTES];
         int err = 0;
 
         memset(sector, 0xff, sizeof(sector));
@@ -200,20 +202,20 @@ static int write_unknown_blocks(int fd, uint64_t sector_no, uint64_t blocks)
 }
 
 /* Blocks as a whole, where they are to be: they may be a quarter of a million. */
-int sums_write_unknown(int fd, uint64_t first, uint64_t count)
+int checksums_write_unknown(int fd, uint64_t first, uint64_t count)
 {
-        const uint64_t rest = (SUMS_BLOCK_PAGES - first % SUMS_BLOCK_PAGES) % SUMS_BLOCK_PAGES;
+        const uint64_t rest = (CHECKSUMS_BLOCK_PAGES - first % CHECKSUMS_BLOCK_PAGES) % CHECKSUMS_BLOCK_PAGES;
         const uint64_t before = rest < count ? rest : count;
-        const uint64_t blocks = (count - before) / SUMS_BLOCK_PAGES;
-        const uint64_t behind = count - before - blocks * SUMS_BLOCK_PAGES;
+        const uint64_t blocks = (count - before) / CHECKSUMS_BLOCK_PAGES;
+        const uint64_t behind = count - before - blocks * CHECKSUMS_BLOCK_PAGES;
         int err = write_values(fd, first, NULL, before);
 
         if (!err)
-                err = write_unknown_blocks(fd, (first + before) / SUMS_SECTOR_PAGES, blocks);
+                err = write_unknown_blocks(fd, (first + before) / CHECKSUMS_SECTOR_PAGES, blocks);
         return err ? err : write_values(fd, first + count - behind, NULL, behind);
 }
 
-int sums_write_unknown_data(int fd, int data_fd, uint32_t page_bytes, uint64_t first, uint64_t count)
+int checksums_write_unknown_data(int fd, int data_fd, uint32_t page_bytes, uint64_t first, uint64_t count)
 {
         struct stretch data = { .fd = data_fd };
         const uint64_t end = first + count;
@@ -228,43 +230,43 @@ int sums_write_unknown_data(int fd, int data_fd, uint32_t page_bytes, uint64_t f
                 const uint64_t behind = (data.end - 1) / page_bytes + 1; /* the page in which it ends is in it, too */
                 const uint64_t stop = behind < end ? behind : end;
 
-                err = sums_write_unknown(fd, first, stop - first);
+                err = checksums_write_unknown(fd, first, stop - first);
                 first = stop;
         }
         return err;
 }
 
-int sums_write_block(int fd, uint64_t first, const uint32_t *values)
+int checksums_write_block(int fd, uint64_t first, const uint32_t *values)
 {
-        unsigned char block[BLOCK_SECTORS * SUMS_SECTOR_BYTES];
+        unsigned char block[BLOCK_SECTORS * CHECKSUMS_SECTOR_BYTES];
 
         for (uint32_t i = 0; i < BLOCK_SECTORS; i++) {
-                unsigned char *sector = block + (size_t)i * SUMS_SECTOR_BYTES;
+                unsigned char *sector = block + (size_t)i * CHECKSUMS_SECTOR_BYTES;
 
-                for (uint32_t k = 0; k < SUMS_SECTOR_PAGES; k++)
+                for (uint32_t k = 0; k < CHECKSUMS_SECTOR_PAGES; k++)
                         bytes_put_u32(sector + (size_t)k * 4, *values++);
                 sector_seal(sector);
         }
-        return sys_write_all(fd, block, sizeof(block), sector_at(first / SUMS_SECTOR_PAGES));
+        return sys_write_all(fd, block, sizeof(block), sector_at(first / CHECKSUMS_SECTOR_PAGES));
 }
 
 /* Its sectors go out by one write: a hole that is sealed before would pass for sound. */
 static int forget_holes_of_block(int fd, uint64_t block, uint64_t pages, bool *is_changed)
 {
-        unsigned char sectors[BLOCK_SECTORS * SUMS_SECTOR_BYTES];
+        unsigned char sectors[BLOCK_SECTORS * CHECKSUMS_SECTOR_BYTES];
         const uint64_t sector_no = block * BLOCK_SECTORS;
         bool has_hole = false;
         int err = 0;
 
         for (uint32_t i = 0; !err && i < BLOCK_SECTORS; i++) {
-                const uint64_t first = (sector_no + i) * SUMS_SECTOR_PAGES;
-                unsigned char *sector = sectors + (size_t)i * SUMS_SECTOR_BYTES;
+                const uint64_t first = (sector_no + i) * CHECKSUMS_SECTOR_PAGES;
+                unsigned char *sector = sectors + (size_t)i * CHECKSUMS_SECTOR_BYTES;
 
                 err = read_as_is(fd, sector_no + i, sector);
-                if (err || !sums_sector_is_hole(sector))
+                if (err || !checksums_sector_is_hole(sector))
                         continue;
-                for (uint32_t k = 0; k < SUMS_SECTOR_PAGES && first + k < pages; k++)
-                        bytes_put_u32(sector + (size_t)k * 4, SUMS_UNKNOWN);
+                for (uint32_t k = 0; k < CHECKSUMS_SECTOR_PAGES && first + k < pages; k++)
+                        bytes_put_u32(sector + (size_t)k * 4, CHECKSUMS_UNKNOWN);
                 sector_seal(sector);
                 has_hole |= first < pages;
         }
@@ -274,18 +276,19 @@ static int forget_holes_of_block(int fd, uint64_t block, uint64_t pages, bool *i
         return sys_write_all(fd, sectors, sizeof(sectors), sector_at(sector_no));
 }
 
-int sums_forget_holes(int fd, uint64_t pages, bool *is_changed)
+int checksums_forget_holes(int fd, uint64_t pages, bool *is_changed)
 {
-        struct stretch sums = { .fd = fd };
+        struct stretch checksums = { .fd = fd };
         int err = 0;
 
-        for (uint64_t block = 0; !err && block * SUMS_BLOCK_PAGES < pages;) {
-                const uint64_t found = sums_skip_hole(&sums, block * SUMS_BLOCK_PAGES);
-                const uint64_t end = (found < pages ? found : pages) / SUMS_BLOCK_PAGES;
+        for (uint64_t block = 0; !err && block * CHECKSUMS_BLOCK_PAGES < pages;) {
+                const uint64_t found = checksums_skip_hole(&checksums, block * CHECKSUMS_BLOCK_PAGES);
+                const uint64_t end = (found < pages ? found : pages) / CHECKSUMS_BLOCK_PAGES;
 
                 if (end > block) {
                         *is_changed = true;
-                        err = sums_write_unknown(fd, block * SUMS_BLOCK_PAGES, (end - block) * SUMS_BLOCK_PAGES);
+                        err = checksums_write_unknown(fd, block * CHECKSUMS_BLOCK_PAGES,
+                                                      (end - block) * CHECKSUMS_BLOCK_PAGES);
                         block = end;
                 } else {
                         err = forget_holes_of_block(fd, block++, pages, is_changed);
@@ -294,16 +297,16 @@ int sums_forget_holes(int fd, uint64_t pages, bool *is_changed)
         return err;
 }
 
-int sums_batch_flush(struct sums_batch *batch)
+int checksums_batch_flush(struct checksums_batch *batch)
 {
         if (!batch->is_filled)
                 return 0;
         batch->is_filled = false;
         sector_seal(batch->sector);
-        return sys_write_all(batch->fd, batch->sector, SUMS_SECTOR_BYTES, sector_at(batch->sector_no));
+        return sys_write_all(batch->fd, batch->sector, CHECKSUMS_SECTOR_BYTES, sector_at(batch->sector_no));
 }
 
-static int batch_begin(struct sums_batch *batch, uint64_t sector_no)
+static int batch_begin(struct checksums_batch *batch, uint64_t sector_no)
 {
         int err = take_sector(batch->fd, sector_no, batch->sector);
 
@@ -312,17 +315,17 @@ static int batch_begin(struct sums_batch *batch, uint64_t sector_no)
         return err;
 }
 
-int sums_batch_put(struct sums_batch *batch, uint64_t page_no, uint32_t value)
+int checksums_batch_put(struct checksums_batch *batch, uint64_t page_no, uint32_t value)
 {
-        const uint64_t sector_no = page_no / SUMS_SECTOR_PAGES;
+        const uint64_t sector_no = page_no / CHECKSUMS_SECTOR_PAGES;
         int err = 0;
 
         if (batch->is_filled && batch->sector_no != sector_no)
-                err = sums_batch_flush(batch);
+                err = checksums_batch_flush(batch);
         if (!err && !batch->is_filled)
                 err = batch_begin(batch, sector_no);
         if (!err)
-                bytes_put_u32(batch->sector + page_no % SUMS_SECTOR_PAGES * 4, value);
+                bytes_put_u32(batch->sector + page_no % CHECKSUMS_SECTOR_PAGES * 4, value);
         return err;
 }
 
@@ -331,7 +334,7 @@ struct sector_run {
         int fd;
         uint64_t first;
         uint32_t count; /* that are here */
-        unsigned char bytes[BATCH * SUMS_SECTOR_BYTES];
+        unsigned char bytes[BATCH * CHECKSUMS_SECTOR_BYTES];
 };
 
 /* The file may end before the run does, and somebody may be writing it: then sectors are read one by one. */
@@ -342,17 +345,18 @@ static int run_take(struct sector_run *run, uint64_t sector_no, uint64_t wanted,
         if (sector_no - run->first >= run->count) {
                 run->first = sector_no;
                 run->count = wanted < BATCH ? (uint32_t)wanted : BATCH;
-                err = sys_read_all(run->fd, run->bytes, (size_t)run->count * SUMS_SECTOR_BYTES, sector_at(sector_no));
+                err = sys_read_all(run->fd, run->bytes, (size_t)run->count * CHECKSUMS_SECTOR_BYTES,
+                                   sector_at(sector_no));
                 run->count = err ? 0 : run->count;
         }
-        *sector = run->bytes + (sector_no - run->first) * SUMS_SECTOR_BYTES;
+        *sector = run->bytes + (sector_no - run->first) * CHECKSUMS_SECTOR_BYTES;
         *is_sound = run->count && sector_is_sound(*sector);
         if (err && err != -ENODATA)
                 return err;
         return *is_sound ? 0 : read_sector(run->fd, sector_no, *sector, is_sound);
 }
 
-int sums_read(int fd, uint64_t first, uint32_t *values, uint64_t count, uint64_t *lost)
+int checksums_read(int fd, uint64_t first, uint32_t *values, uint64_t count, uint64_t *lost)
 {
         struct sector_run run = { .fd = fd };
         uint64_t lost_here = 0;
@@ -363,10 +367,10 @@ int sums_read(int fd, uint64_t first, uint32_t *values, uint64_t count, uint64_t
                 struct part part = part_of(first, NULL, count);
                 bool is_sound = false;
 
-                err = run_take(&run, part.sector_no, (part.from + count - 1) / SUMS_SECTOR_PAGES + 1, &sector,
+                err = run_take(&run, part.sector_no, (part.from + count - 1) / CHECKSUMS_SECTOR_PAGES + 1, &sector,
                                &is_sound);
                 for (uint32_t i = 0; i < part.count; i++)
-                        values[i] = is_sound ? bytes_get_u32(sector + (size_t)(part.from + i) * 4) : SUMS_UNKNOWN;
+                        values[i] = is_sound ? bytes_get_u32(sector + (size_t)(part.from + i) * 4) : CHECKSUMS_UNKNOWN;
                 lost_here += is_sound ? 0 : part.count;
                 first += part.count;
                 count -= part.count;
@@ -377,28 +381,28 @@ int sums_read(int fd, uint64_t first, uint32_t *values, uint64_t count, uint64_t
         return err;
 }
 
-uint64_t sums_skip_hole(struct stretch *sums, uint64_t first)
+uint64_t checksums_skip_hole(struct stretch *checksums, uint64_t first)
 {
-        const uint64_t at = sector_at(first / SUMS_SECTOR_PAGES), found = stretch_find(sums, at);
+        const uint64_t at = sector_at(first / CHECKSUMS_SECTOR_PAGES), found = stretch_find(checksums, at);
 
-        if (found == UINT64_MAX || found < at + SUMS_SECTOR_BYTES)
+        if (found == UINT64_MAX || found < at + CHECKSUMS_SECTOR_BYTES)
                 return found == UINT64_MAX ? found : first;
-        return (found - SUMS_HEADER_BYTES) / SUMS_SECTOR_BYTES * SUMS_SECTOR_PAGES;
+        return (found - CHECKSUMS_HEADER_BYTES) / CHECKSUMS_SECTOR_BYTES * CHECKSUMS_SECTOR_PAGES;
 }
 
-int sums_find(int fd, uint64_t first, uint64_t *page_no)
+int checksums_find(int fd, uint64_t first, uint64_t *page_no)
 {
-        uint32_t values[SUMS_SECTOR_PAGES];
-        struct stretch sums = { .fd = fd };
+        uint32_t values[CHECKSUMS_SECTOR_PAGES];
+        struct stretch checksums = { .fd = fd };
         uint64_t entries;
-        int err = sums_count(fd, &entries);
+        int err = checksums_count(fd, &entries);
 
         *page_no = UINT64_MAX;
-        for (uint64_t count; !err && (first = sums_skip_hole(&sums, first)) < entries; first += count) {
-                count = SUMS_SECTOR_PAGES - first % SUMS_SECTOR_PAGES;
-                err = sums_read(fd, first, values, count, NULL);
+        for (uint64_t count; !err && (first = checksums_skip_hole(&checksums, first)) < entries; first += count) {
+                count = CHECKSUMS_SECTOR_PAGES - first % CHECKSUMS_SECTOR_PAGES;
+                err = checksums_read(fd, first, values, count, NULL);
                 for (uint64_t i = 0; !err && i < count; i++)
-                        if (values[i] != 0 && values[i] != SUMS_UNKNOWN) {
+                        if (values[i] != 0 && values[i] != CHECKSUMS_UNKNOWN) {
                                 *page_no = first + i;
                                 return 0;
                         }

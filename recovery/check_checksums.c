@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "recovery/check_sums.h"
+#include "recovery/check_checksums.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,8 +30,8 @@ struct check {
         bool is_taken;   /* an open takes it as it is */
         bool is_unknown; /* what is known of it may have been harmed */
         uint64_t differing;
-        uint64_t last_lost; /* the sector of sums that was reported last; 0: none */
-        struct sums_compare compare;
+        uint64_t last_lost; /* the sector of checksums that was reported last; 0: none */
+        struct checksums_compare compare;
         struct progress progress;
 };
 
@@ -47,35 +47,35 @@ __attribute__((format(printf, 2, 3))) static void note(const struct check *check
                 check->recovery->note(check->recovery->note_arg, sentence);
 }
 
-static void report_page(const struct check *check, const struct sums_page *page)
+static void report_page(const struct check *check, const struct checksums_page *page)
 {
         unsigned long long offset = page->page_no * check->manifest->page_bytes;
-        unsigned long long in_sums = sums_offset(page->page_no);
+        unsigned long long in_checksums = checksums_offset(page->page_no);
         const char *name = check->manifest->file_name[check->file_no];
 
         if (page->bytes)
                 (void)findings_add(check->findings,
-                                   "%s: offset %llu: the page is not what its checksum says (" SUMS_NAME_PREFIX
+                                   "%s: offset %llu: the page is not what its checksum says (" CHECKSUMS_NAME_PREFIX
                                    "%u: offset %llu): one of them is damaged",
-                                   name, offset, check->file_no, in_sums);
+                                   name, offset, check->file_no, in_checksums);
         else
                 (void)findings_add(check->findings,
                                    "%s: offset %llu: the file ends before this page, which has a checksum "
-                                   "(" SUMS_NAME_PREFIX "%u: offset %llu): it was cut",
-                                   name, offset, check->file_no, in_sums);
+                                   "(" CHECKSUMS_NAME_PREFIX "%u: offset %llu): it was cut",
+                                   name, offset, check->file_no, in_checksums);
 }
 
 static void report_sector(const struct check *check, uint64_t page_no)
 {
-        const uint64_t first = page_no - page_no % SUMS_SECTOR_PAGES;
+        const uint64_t first = page_no - page_no % CHECKSUMS_SECTOR_PAGES;
 
         (void)findings_add(
                 check->findings,
-                SUMS_NAME_PREFIX "%u: offset %llu: the checksums of %s from offset %llu to %llu are damaged; the "
-                                 "pages themselves may be sound",
-                check->file_no, (unsigned long long)sums_offset(first), check->manifest->file_name[check->file_no],
+                CHECKSUMS_NAME_PREFIX "%u: offset %llu: the checksums of %s from offset %llu to %llu are damaged; the "
+                                      "pages themselves may be sound",
+                check->file_no, (unsigned long long)checksums_offset(first), check->manifest->file_name[check->file_no],
                 (unsigned long long)(first * check->manifest->page_bytes),
-                (unsigned long long)((first + SUMS_SECTOR_PAGES) * check->manifest->page_bytes));
+                (unsigned long long)((first + CHECKSUMS_SECTOR_PAGES) * check->manifest->page_bytes));
 }
 
 static uint64_t page_id(const struct check *check, uint64_t page_no)
@@ -83,46 +83,46 @@ static uint64_t page_id(const struct check *check, uint64_t page_no)
         return page_name(check->file_no, page_no);
 }
 
-/* Was the page's sum perhaps being written when the machine went down, or one beside it? Recovery finds out what they
- * are worth. */
+/* Was the page's checksum perhaps being written when the machine went down, or one beside it? Recovery finds out what
+ * they are worth. */
 static bool is_in_flight(const struct check *check, uint64_t page_no)
 {
-        const uint64_t first = page_no - page_no % SUMS_BLOCK_PAGES;
+        const uint64_t first = page_no - page_no % CHECKSUMS_BLOCK_PAGES;
 
-        return area_pages_has(&check->area, page_id(check, first), page_id(check, first + SUMS_BLOCK_PAGES - 1));
+        return area_pages_has(&check->area, page_id(check, first), page_id(check, first + CHECKSUMS_BLOCK_PAGES - 1));
 }
 
-static int visit_lost(struct check *check, const struct sums_page *page)
+static int visit_lost(struct check *check, const struct checksums_page *page)
 {
         if (is_in_flight(check, page->page_no)) {
-                check->recovery->sums_unknown++; /* so will recovery say */
+                check->recovery->checksums_unknown++; /* so will recovery say */
                 return 0;
         }
-        if (check->last_lost == page->page_no / SUMS_SECTOR_PAGES + 1)
+        if (check->last_lost == page->page_no / CHECKSUMS_SECTOR_PAGES + 1)
                 return 0;
-        check->last_lost = page->page_no / SUMS_SECTOR_PAGES + 1;
+        check->last_lost = page->page_no / CHECKSUMS_SECTOR_PAGES + 1;
         report_sector(check, page->page_no);
         return 0;
 }
 
-static int visit_page(void *arg, const struct sums_page *page)
+static int visit_page(void *arg, const struct checksums_page *page)
 {
         struct check *check = arg;
-        int worth = SUMS_SOUND;
+        int worth = CHECKSUMS_SOUND;
 
         if (area_pages_has(&check->area, page_id(check, page->page_no), page_id(check, page->page_no)))
                 return 0;
         if (page->is_lost)
                 return visit_lost(check, page);
-        if (page->expected == SUMS_UNKNOWN) {
-                check->recovery->sums_unknown++;
+        if (page->expected == CHECKSUMS_UNKNOWN) {
+                check->recovery->checksums_unknown++;
                 return 0;
         }
         if (is_in_flight(check, page->page_no))
-                worth = sums_judge_sector(check->compare.sums_fd, page->page_no);
-        if (worth == SUMS_SOUND && ++check->differing <= TOLD_MAX && !check->is_changed)
+                worth = checksums_judge_sector(check->compare.checksums_fd, page->page_no);
+        if (worth == CHECKSUMS_SOUND && ++check->differing <= TOLD_MAX && !check->is_changed)
                 report_page(check, page);
-        check->recovery->sums_unknown += worth == SUMS_HOLE; /* likewise */
+        check->recovery->checksums_unknown += worth == CHECKSUMS_HOLE; /* likewise */
         return worth < 0 ? worth : 0;
 }
 
@@ -148,57 +148,58 @@ static void report_rest(const struct check *check)
 }
 
 /* M4. Others may change a file that is closed, but what they cut is gone. */
-static int report_cut(const struct check *check, const struct sums_note *noted)
+static int report_cut(const struct check *check, const struct checksums_note *noted)
 {
         struct stat st;
         int err = sys_stat(check->compare.data_fd, &st);
 
-        if (!err && noted->state != SUMS_MADE && (uint64_t)st.st_size < noted->size)
+        if (!err && noted->state != CHECKSUMS_MADE && (uint64_t)st.st_size < noted->size)
                 (void)findings_add(check->findings, "%s has %llu bytes, and had %llu%s: it was cut",
                                    check->manifest->file_name[check->file_no], (unsigned long long)st.st_size,
                                    (unsigned long long)noted->size, check->is_at_rest ? " when it was closed" : "");
         return err;
 }
 
-static void note_state(struct check *check, const struct sums_note *noted)
+static void note_state(struct check *check, const struct checksums_note *noted)
 {
         const char *name = check->manifest->file_name[check->file_no];
 
         if (noted->is_lost) { /* a power cut may have done that: who adopts a file, or lengthens it, notes it anew */
                 check->is_unknown = true;
-                note(check, SUMS_NAME_PREFIX "%u: offset 4096: what it notes of %s is harmed%s", check->file_no, name,
-                     check->is_at_rest ? ": the next open compares all pages" : "");
+                note(check, CHECKSUMS_NAME_PREFIX "%u: offset 4096: what it notes of %s is harmed%s", check->file_no,
+                     name, check->is_at_rest ? ": the next open compares all pages" : "");
         }
-        if (noted->state == SUMS_REPAIR && check->is_at_rest)
+        if (noted->state == CHECKSUMS_REPAIR && check->is_at_rest)
                 note(check, "a repair of %s was cut short: run 'xac repair' again", name);
 }
 
 /* ---- Its seal ---- */
 
-#define SUMS_OF_ANOTHER                                                                                          \
-        SUMS_NAME_PREFIX "%u and %s are of another moment than " MANIFEST_NAME ": an older copy? An open takes " \
-                         "them as they are, unless the program says XAC_UNCHANGED"
+#define CHECKSUMS_OF_ANOTHER                                                                                          \
+        CHECKSUMS_NAME_PREFIX "%u and %s are of another moment than " MANIFEST_NAME ": an older copy? An open takes " \
+                              "them as they are, unless the program says XAC_UNCHANGED"
 
-/* Where the file's time says that nobody has changed it, nobody had a reason to change its sums. */
-static void report_broken(struct check *check, const struct sums_note *noted)
+/* Where the file's time says that nobody has changed it, nobody had a reason to change its checksums. */
+static void report_broken(struct check *check, const struct checksums_note *noted)
 {
         const char *name = check->manifest->file_name[check->file_no];
 
-        if (noted->state == SUMS_VOLATILE && check->is_at_rest)
+        if (noted->state == CHECKSUMS_VOLATILE && check->is_at_rest)
                 note(check,
                      "the machine went down while %s was written in a volatile session (XAC_VOLATILE): its pages may "
                      "be of any age",
                      name);
         else if (check->is_changed)
-                note(check, SUMS_OF_ANOTHER, check->file_no, name);
+                note(check, CHECKSUMS_OF_ANOTHER, check->file_no, name);
         else
                 (void)findings_add(check->findings,
-                                   SUMS_NAME_PREFIX "%u: the checksums of %s are not those that " MANIFEST_NAME
-                                                    " was written for: they were changed, or are of another moment",
+                                   CHECKSUMS_NAME_PREFIX
+                                   "%u: the checksums of %s are not those that " MANIFEST_NAME
+                                   " was written for: they were changed, or are of another moment",
                                    check->file_no, name);
 }
 
-static int check_seal(struct check *check, int sums_fd, const struct sums_note *noted)
+static int check_seal(struct check *check, int checksums_fd, const struct checksums_note *noted)
 {
         const char *name = check->manifest->file_name[check->file_no];
         enum seal_verdict verdict;
@@ -207,7 +208,7 @@ static int check_seal(struct check *check, int sums_fd, const struct sums_note *
         if (!seal_is_there(check->manifest, check->file_no))
                 return 0;
         int err = sys_stat(check->compare.data_fd, &st);
-        const struct seal_files files = { sums_fd, err ? 0 : (uint64_t)st.st_size };
+        const struct seal_files files = { checksums_fd, err ? 0 : (uint64_t)st.st_size };
         if (!err)
                 err = seal_judge(check->manifest, check->file_no, &files, &check->area, &verdict);
         if (err)
@@ -215,7 +216,7 @@ static int check_seal(struct check *check, int sums_fd, const struct sums_note *
         if (check->is_at_rest && seal_is_of_another(check->manifest, check->file_no, noted)) {
                 check->is_changed = check->is_taken = true;
                 if (verdict == SEAL_WHOLE)
-                        note(check, SUMS_OF_ANOTHER, check->file_no, name);
+                        note(check, CHECKSUMS_OF_ANOTHER, check->file_no, name);
         }
         check->is_taken |= check->is_changed && verdict == SEAL_BROKEN;
         if (verdict == SEAL_BROKEN)
@@ -223,8 +224,9 @@ static int check_seal(struct check *check, int sums_fd, const struct sums_note *
         if (verdict == SEAL_BROKEN_BESIDE) {
                 check->is_unknown = true;
                 note(check,
-                     SUMS_NAME_PREFIX "%u: some checksums of %s beside those that were being written are not what they "
-                                      "were: a power cut may have done that, or somebody else",
+                     CHECKSUMS_NAME_PREFIX
+                     "%u: some checksums of %s beside those that were being written are not what they "
+                     "were: a power cut may have done that, or somebody else",
                      check->file_no, name);
         }
         return 0;
@@ -232,48 +234,49 @@ static int check_seal(struct check *check, int sums_fd, const struct sums_note *
 
 /* ---- All of it ---- */
 
-static int compare_file(struct check *check, const struct sums_note *noted)
+static int compare_file(struct check *check, const struct checksums_note *noted)
 {
         bool is_unchanged = true;
         int err = 0;
 
         if (check->is_at_rest)
-                err = sums_is_unchanged(check->compare.data_fd, noted, &is_unchanged);
+                err = checksums_is_unchanged(check->compare.data_fd, noted, &is_unchanged);
         if (!err)
                 err = report_cut(check, noted);
         check->is_changed = !is_unchanged;
         note_state(check, noted);
         if (!err)
-                err = check_seal(check, check->compare.sums_fd, noted);
+                err = check_seal(check, check->compare.checksums_fd, noted);
         if (!err)
-                err = sums_compare(&check->compare);
+                err = checksums_compare(&check->compare);
         if (err == XAC_CORRUPT) {
                 (void)findings_add(check->findings, "%s is longer than a data file can be",
                                    check->manifest->file_name[check->file_no]);
                 err = 0;
         }
-        check->recovery->sums_pages += check->compare.pages;
+        check->recovery->checksums_pages += check->compare.pages;
         if (!err)
                 report_rest(check);
         return err;
 }
 
-/* A file without any is one that nobody got to, or whose sums somebody has removed: one that is new has them before it
- * has bytes. */
-static int check_unsummed(struct check *check)
+/* A file without any is one that nobody got to, or whose checksums somebody has removed: one that is new has them
+ * before it has bytes. */
+static int check_without_checksums(struct check *check)
 {
-        static const struct sums_note none = { .state = SUMS_OPEN };
+        static const struct checksums_note none = { .state = CHECKSUMS_OPEN };
         const struct manifest *manifest = check->manifest;
         struct stat st;
         int err = sys_stat(check->compare.data_fd, &st);
 
         if (err)
                 return err;
-        check->recovery->sums_missing++;
-        if (manifest->is_clean ? adopt_expects_sums(manifest) : st.st_size && seal_is_there(manifest, check->file_no)) {
+        check->recovery->checksums_missing++;
+        if (manifest->is_clean ? adopt_expects_checksums(manifest)
+                               : st.st_size && seal_is_there(manifest, check->file_no)) {
                 check->is_unknown = true;
                 note(check,
-                     "%s: its checksums (" SUMS_NAME_PREFIX
+                     "%s: its checksums (" CHECKSUMS_NAME_PREFIX
                      "%u) are missing, so that nobody can tell whether it was changed",
                      manifest->file_name[check->file_no], check->file_no);
         }
@@ -283,9 +286,9 @@ static int check_unsummed(struct check *check)
 static int check_file(struct check *check, uint32_t file_no)
 {
         const struct manifest *manifest = check->manifest;
-        const struct sums_id id = seal_sums_id(manifest, file_no);
-        struct sums_compare *compare = &check->compare;
-        struct sums_note noted;
+        const struct checksums_id id = seal_checksums_id(manifest, file_no);
+        struct checksums_compare *compare = &check->compare;
+        struct checksums_note noted;
         int err = sys_open(check->recovery->directory, manifest->file_name[file_no], O_RDONLY | O_NONBLOCK, 0,
                            &compare->data_fd);
 
@@ -296,18 +299,18 @@ static int check_file(struct check *check, uint32_t file_no)
         check->last_lost = 0;
         if (err)
                 return 0; /* somebody else's finding */
-        err = sums_open(check->recovery->directory, &id, O_RDONLY, &compare->sums_fd, &noted);
+        err = checksums_open(check->recovery->directory, &id, O_RDONLY, &compare->checksums_fd, &noted);
         if (!err) {
                 err = compare_file(check, &noted);
-                sys_close(compare->sums_fd);
+                sys_close(compare->checksums_fd);
         } else if (err == XAC_CORRUPT) {
                 (void)findings_add(check->findings,
-                                   SUMS_NAME_PREFIX "%u: its header is damaged, or another environment's, so that "
-                                                    "nothing in it is known to be true",
+                                   CHECKSUMS_NAME_PREFIX "%u: its header is damaged, or another environment's, so that "
+                                                         "nothing in it is known to be true",
                                    file_no);
                 err = 0;
         } else if (err == -ENOENT) {
-                err = check_unsummed(check);
+                err = check_without_checksums(check);
         }
         sys_close(compare->data_fd);
         check->recovery->files_changed += check->is_taken || (check->is_changed && check->differing);
@@ -317,7 +320,7 @@ static int check_file(struct check *check, uint32_t file_no)
 
 /* ---- All of them ---- */
 
-int check_sums(struct recovery *recovery, const struct manifest *manifest, struct findings *findings)
+int check_checksums(struct recovery *recovery, const struct manifest *manifest, struct findings *findings)
 {
         struct check check = { .recovery = recovery,
                                .manifest = manifest,
@@ -326,7 +329,7 @@ int check_sums(struct recovery *recovery, const struct manifest *manifest, struc
                                .progress = { .recovery = recovery, .what = "sum", .step = PROGRESS_PAGES } };
         int err = area_pages_read(recovery->directory, manifest, &check.area);
 
-        check.compare = (struct sums_compare){
+        check.compare = (struct checksums_compare){
                 .page_bytes = manifest->page_bytes, .visit = visit_page, .progress = tell_progress, .arg = &check
         };
         if (err == XAC_CORRUPT) /* nobody knows what was going home */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "backup/page_sum.h"
+#include "backup/page_checksum.h"
 
 #include <string.h>
 
@@ -33,7 +33,7 @@ static uint32_t mix(const unsigned char *bytes, size_t byte_len)
         return (uint32_t)(all >> 32);
 }
 
-uint64_t page_sum(const void *bytes, size_t byte_len)
+uint64_t page_checksum(const void *bytes, size_t byte_len)
 {
         return (uint64_t)checksum_crc32c(0, bytes, byte_len) << 32 | mix(bytes, byte_len);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef BACKUP_PAGE_SUM_H
-#define BACKUP_PAGE_SUM_H
+#ifndef BACKUP_PAGE_CHECKSUM_H
+#define BACKUP_PAGE_CHECKSUM_H
 
 /*
  * What a backup remembers of a page: 64 bits, by which it is verified, and by which the next backup sees whether the
@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 /* byte_len: a multiple of 32. */
-uint64_t page_sum(const void *bytes, size_t byte_len);
+uint64_t page_checksum(const void *bytes, size_t byte_len);
 bool page_is_zero(const void *bytes, size_t byte_len);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "recovery/sums.h"
+#include "recovery/checksums.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,40 +37,40 @@ enum {
 };
 
 /* Of a file: as many as a page's name has numbers for, in whole blocks. */
-#define PAGES_MAX ((PAGE_NAME_NUMBERS + SUMS_BLOCK_PAGES - 1) / SUMS_BLOCK_PAGES * SUMS_BLOCK_PAGES)
+#define PAGES_MAX ((PAGE_NAME_NUMBERS + CHECKSUMS_BLOCK_PAGES - 1) / CHECKSUMS_BLOCK_PAGES * CHECKSUMS_BLOCK_PAGES)
 
 static const unsigned char magic[8] = { 'X', 'A', 'C', 'S', 'U', 'M', 'S', '1' };
 
-static uint32_t sum_of(const void *bytes, size_t byte_len)
+static uint32_t checksum_of(const void *bytes, size_t byte_len)
 {
         return ~checksum_crc32c(UINT32_MAX, bytes, byte_len);
 }
 
-uint32_t sums_of(const void *bytes, uint32_t page_bytes)
+uint32_t checksums_of(const void *bytes, uint32_t page_bytes)
 {
-        uint32_t sum = sum_of(bytes, page_bytes);
+        uint32_t checksum = checksum_of(bytes, page_bytes);
 
-        return sum == SUMS_UNKNOWN ? sum - 1 : sum;
+        return checksum == CHECKSUMS_UNKNOWN ? checksum - 1 : checksum;
 }
 
 /* A CRC is linear but for its inversions, and those are all that the one of zeros has. */
-uint32_t sums_of_crc(uint32_t crc, uint32_t page_bytes)
+uint32_t checksums_of_crc(uint32_t crc, uint32_t page_bytes)
 {
-        static const unsigned char zeros[SUMS_SECTOR_BYTES];
+        static const unsigned char zeros[CHECKSUMS_SECTOR_BYTES];
         uint32_t crc_of_zeros = 0;
 
-        for (uint32_t at = 0; at < page_bytes; at += SUMS_SECTOR_BYTES)
-                crc_of_zeros = checksum_crc32c(crc_of_zeros, zeros, SUMS_SECTOR_BYTES);
-        const uint32_t sum = crc ^ crc_of_zeros;
-        return sum == SUMS_UNKNOWN ? sum - 1 : sum;
+        for (uint32_t at = 0; at < page_bytes; at += CHECKSUMS_SECTOR_BYTES)
+                crc_of_zeros = checksum_crc32c(crc_of_zeros, zeros, CHECKSUMS_SECTOR_BYTES);
+        const uint32_t checksum = crc ^ crc_of_zeros;
+        return checksum == CHECKSUMS_UNKNOWN ? checksum - 1 : checksum;
 }
 
-uint32_t sums_of_none(const void *bytes, uint32_t page_bytes)
+uint32_t checksums_of_none(const void *bytes, uint32_t page_bytes)
 {
-        return sums_of(bytes, page_bytes) == 1 ? 2 : 1;
+        return checksums_of(bytes, page_bytes) == 1 ? 2 : 1;
 }
 
-void sums_name(uint32_t file_no, char name[SUMS_NAME_BYTES])
+void checksums_name(uint32_t file_no, char name[CHECKSUMS_NAME_BYTES])
 {
         char digits[12];
         size_t i = sizeof(digits);
@@ -79,21 +79,21 @@ void sums_name(uint32_t file_no, char name[SUMS_NAME_BYTES])
         do {
                 digits[--i] = (char)('0' + file_no % 10);
         } while (file_no /= 10);
-        strcpy(name, SUMS_NAME_PREFIX);
+        strcpy(name, CHECKSUMS_NAME_PREFIX);
         strcat(name, digits + i);
 }
 
-bool sums_is_name(const char *name)
+bool checksums_is_name(const char *name)
 {
-        const size_t prefix = strlen(SUMS_NAME_PREFIX);
-        char same[SUMS_NAME_BYTES];
+        const size_t prefix = strlen(CHECKSUMS_NAME_PREFIX);
+        char same[CHECKSUMS_NAME_BYTES];
         uint32_t file_no = 0;
 
-        if (strncmp(name, SUMS_NAME_PREFIX, prefix) != 0 || strlen(name) > prefix + 2)
+        if (strncmp(name, CHECKSUMS_NAME_PREFIX, prefix) != 0 || strlen(name) > prefix + 2)
                 return false;
         for (const char *digit = name + prefix; *digit; digit++)
                 file_no = file_no * 10 + (uint32_t)(*digit - '0');
-        sums_name(file_no, same);
+        checksums_name(file_no, same);
         return strcmp(name, same) == 0;
 }
 
@@ -103,12 +103,12 @@ static uint32_t header_checksum(const unsigned char *header)
 {
         uint32_t crc = checksum_crc32c(0, header, AT_CHECKSUM);
 
-        return checksum_crc32c(crc, header + AT_UUID, SUMS_SECTOR_BYTES - AT_UUID);
+        return checksum_crc32c(crc, header + AT_UUID, CHECKSUMS_SECTOR_BYTES - AT_UUID);
 }
 
-static void header_encode(unsigned char *header, const struct sums_id *id)
+static void header_encode(unsigned char *header, const struct checksums_id *id)
 {
-        memset(header, 0, SUMS_SECTOR_BYTES);
+        memset(header, 0, CHECKSUMS_SECTOR_BYTES);
         memcpy(header + AT_MAGIC, magic, sizeof(magic));
         bytes_put_u32(header + AT_VERSION, FORMAT_VERSION);
         memcpy(header + AT_UUID, id->uuid, sizeof(id->uuid));
@@ -117,7 +117,7 @@ static void header_encode(unsigned char *header, const struct sums_id *id)
         bytes_put_u32(header + AT_CHECKSUM, header_checksum(header));
 }
 
-static int header_judge(const unsigned char *header, const struct sums_id *id)
+static int header_judge(const unsigned char *header, const struct checksums_id *id)
 {
         if (memcmp(header + AT_MAGIC, magic, sizeof(magic)) != 0 ||
             bytes_get_u32(header + AT_CHECKSUM) != header_checksum(header) ||
@@ -130,16 +130,17 @@ static int header_judge(const unsigned char *header, const struct sums_id *id)
 }
 
 /* A note that is not right says that nothing is known. */
-static void note_decode(const unsigned char *at, struct sums_note *note)
+static void note_decode(const unsigned char *at, struct checksums_note *note)
 {
         uint32_t state = bytes_get_u32(at + NOTE_AT_STATE);
 
-        *note = (struct sums_note){ .state = SUMS_OPEN };
-        if (checksum_crc32c(0, at, NOTE_AT_CHECKSUM) != bytes_get_u32(at + NOTE_AT_CHECKSUM) || state > SUMS_REPAIR) {
+        *note = (struct checksums_note){ .state = CHECKSUMS_OPEN };
+        if (checksum_crc32c(0, at, NOTE_AT_CHECKSUM) != bytes_get_u32(at + NOTE_AT_CHECKSUM) ||
+            state > CHECKSUMS_REPAIR) {
                 note->is_lost = true;
                 return;
         }
-        note->state = (enum sums_state)state;
+        note->state = (enum checksums_state)state;
         note->nanoseconds = bytes_get_u32(at + NOTE_AT_NANOSECONDS);
         note->seconds = (int64_t)bytes_get_u64(at + NOTE_AT_SECONDS);
         note->size = bytes_get_u64(at + NOTE_AT_SIZE);
@@ -147,9 +148,9 @@ static void note_decode(const unsigned char *at, struct sums_note *note)
                 note->number = bytes_get_u64(at + NOTE_AT_NUMBER);
 }
 
-static int write_note(int fd, const struct sums_note *note)
+static int write_note(int fd, const struct checksums_note *note)
 {
-        unsigned char sector[SUMS_SECTOR_BYTES] = { 0 };
+        unsigned char sector[CHECKSUMS_SECTOR_BYTES] = { 0 };
 
         bytes_put_u32(sector + NOTE_AT_STATE, (uint32_t)note->state);
         bytes_put_u32(sector + NOTE_AT_NANOSECONDS, note->nanoseconds);
@@ -163,16 +164,16 @@ static int write_note(int fd, const struct sums_note *note)
         return sys_write_all(fd, sector, sizeof(sector), NOTE_AT);
 }
 
-int sums_put_note(int fd, const struct sums_note *note)
+int checksums_put_note(int fd, const struct checksums_note *note)
 {
         int err = write_note(fd, note);
 
         return err ? err : sys_sync_data(fd);
 }
 
-int sums_get_note(int fd, struct sums_note *note)
+int checksums_get_note(int fd, struct checksums_note *note)
 {
-        unsigned char sector[SUMS_SECTOR_BYTES];
+        unsigned char sector[CHECKSUMS_SECTOR_BYTES];
         int err = sys_read_all(fd, sector, sizeof(sector), NOTE_AT);
 
         if (!err)
@@ -183,27 +184,28 @@ int sums_get_note(int fd, struct sums_note *note)
 /* ---- Open and make ---- */
 
 /* Where the last sector of so many pages ends. */
-static uint64_t sums_end(uint64_t pages)
+static uint64_t checksums_end(uint64_t pages)
 {
-        return SUMS_HEADER_BYTES + (pages + SUMS_SECTOR_PAGES - 1) / SUMS_SECTOR_PAGES * SUMS_SECTOR_BYTES;
+        return CHECKSUMS_HEADER_BYTES +
+               (pages + CHECKSUMS_SECTOR_PAGES - 1) / CHECKSUMS_SECTOR_PAGES * CHECKSUMS_SECTOR_BYTES;
 }
 
 /* Who makes it anew gives it its header at the end, and says so in the note before. */
 static bool is_half_made(int fd)
 {
-        unsigned char noted[SUMS_SECTOR_BYTES];
-        struct sums_note note;
+        unsigned char noted[CHECKSUMS_SECTOR_BYTES];
+        struct checksums_note note;
         struct stat st;
 
-        if (sys_stat(fd, &st) || st.st_size < SUMS_HEADER_BYTES || sys_read_all(fd, noted, sizeof(noted), NOTE_AT))
+        if (sys_stat(fd, &st) || st.st_size < CHECKSUMS_HEADER_BYTES || sys_read_all(fd, noted, sizeof(noted), NOTE_AT))
                 return true;
         note_decode(noted, &note);
-        return note.state == SUMS_MADE;
+        return note.state == CHECKSUMS_MADE;
 }
 
-static int read_header(int fd, const struct sums_id *id, struct sums_note *note)
+static int read_header(int fd, const struct checksums_id *id, struct checksums_note *note)
 {
-        unsigned char sector[SUMS_SECTOR_BYTES];
+        unsigned char sector[CHECKSUMS_SECTOR_BYTES];
         struct stat st;
         int err = sys_stat(fd, &st);
 
@@ -211,25 +213,25 @@ static int read_header(int fd, const struct sums_id *id, struct sums_note *note)
                 return XAC_CORRUPT;
         if (!err)
                 err = sys_read_all(fd, sector, sizeof(sector), 0);
-        if (!err && sums_sector_is_hole(sector))
+        if (!err && checksums_sector_is_hole(sector))
                 return -ENOENT;
         if (!err)
                 err = header_judge(sector, id);
         if (err == -ENODATA || err == XAC_CORRUPT)
                 return is_half_made(fd) ? -ENOENT : XAC_CORRUPT;
         if (!err)
-                err = sums_get_note(fd, note);
+                err = checksums_get_note(fd, note);
         if (!err && note->size > id->page_bytes * PAGE_NAME_NUMBERS) /* no data file is so long */
-                *note = (struct sums_note){ .state = SUMS_OPEN, .is_lost = true };
+                *note = (struct checksums_note){ .state = CHECKSUMS_OPEN, .is_lost = true };
         return err;
 }
 
-int sums_open(int directory, const struct sums_id *id, int flags, int *fd, struct sums_note *note)
+int checksums_open(int directory, const struct checksums_id *id, int flags, int *fd, struct checksums_note *note)
 {
-        char name[SUMS_NAME_BYTES];
+        char name[CHECKSUMS_NAME_BYTES];
         int err;
 
-        sums_name(id->file_no, name);
+        checksums_name(id->file_no, name);
         err = sys_open(directory, name, flags, 0, fd);
         if (err)
                 return err == -ELOOP || err == -EISDIR || err == -ENXIO ? XAC_CORRUPT : err;
@@ -239,19 +241,19 @@ int sums_open(int directory, const struct sums_id *id, int flags, int *fd, struc
         return err;
 }
 
-/* First the header is gone, so that a sum of before is never believed together with what comes. */
-static int write_anew(int fd, const struct sums_id *id, uint64_t unknown)
+/* First the header is gone, so that a checksum of before is never believed together with what comes. */
+static int write_anew(int fd, const struct checksums_id *id, uint64_t unknown)
 {
-        static const struct sums_note half_made = { .state = SUMS_MADE };
-        static const struct sums_note made = { .state = SUMS_OPEN };
-        unsigned char header[SUMS_SECTOR_BYTES];
+        static const struct checksums_note half_made = { .state = CHECKSUMS_MADE };
+        static const struct checksums_note made = { .state = CHECKSUMS_OPEN };
+        unsigned char header[CHECKSUMS_SECTOR_BYTES];
         int err = sys_truncate(fd, 0);
 
         header_encode(header, id);
         if (!err)
-                err = sys_truncate(fd, sums_end(unknown));
+                err = sys_truncate(fd, checksums_end(unknown));
         if (!err)
-                err = sums_write_unknown(fd, 0, unknown);
+                err = checksums_write_unknown(fd, 0, unknown);
         if (!err)
                 err = write_note(fd, &half_made);
         if (!err)
@@ -260,15 +262,15 @@ static int write_anew(int fd, const struct sums_id *id, uint64_t unknown)
                 err = sys_write_all(fd, header, sizeof(header), 0);
         if (!err)
                 err = sys_sync_data(fd);
-        return err ? err : sums_put_note(fd, &made);
+        return err ? err : checksums_put_note(fd, &made);
 }
 
-int sums_make(int directory, const struct sums_id *id, uint64_t unknown, int *fd)
+int checksums_make(int directory, const struct checksums_id *id, uint64_t unknown, int *fd)
 {
-        char name[SUMS_NAME_BYTES];
+        char name[CHECKSUMS_NAME_BYTES];
         int err;
 
-        sums_name(id->file_no, name);
+        checksums_name(id->file_no, name);
         err = sys_open(directory, name, O_RDWR, 0, fd);
         if (err == -ENOENT) {
                 err = sys_open(directory, name, O_RDWR | O_CREAT | O_EXCL, 0600, fd);
@@ -285,12 +287,12 @@ int sums_make(int directory, const struct sums_id *id, uint64_t unknown, int *fd
         return err;
 }
 
-int sums_rename(int directory, const struct sums_id *from, const struct sums_id *to)
+int checksums_rename(int directory, const struct checksums_id *from, const struct checksums_id *to)
 {
-        unsigned char header[SUMS_SECTOR_BYTES];
-        struct sums_note note;
+        unsigned char header[CHECKSUMS_SECTOR_BYTES];
+        struct checksums_note note;
         int fd;
-        int err = sums_open(directory, from, O_RDWR, &fd, &note);
+        int err = checksums_open(directory, from, O_RDWR, &fd, &note);
 
         if (err)
                 return err == -ENOENT || err == XAC_CORRUPT ? 0 : err;
@@ -302,51 +304,52 @@ int sums_rename(int directory, const struct sums_id *from, const struct sums_id 
         return err;
 }
 
-int sums_count(int fd, uint64_t *pages)
+int checksums_count(int fd, uint64_t *pages)
 {
         struct stat st;
         int err = sys_stat(fd, &st);
 
         *pages = 0;
-        if (!err && st.st_size > SUMS_HEADER_BYTES)
-                *pages = ((uint64_t)st.st_size - SUMS_HEADER_BYTES) / SUMS_SECTOR_BYTES * SUMS_SECTOR_PAGES;
+        if (!err && st.st_size > CHECKSUMS_HEADER_BYTES)
+                *pages = ((uint64_t)st.st_size - CHECKSUMS_HEADER_BYTES) / CHECKSUMS_SECTOR_BYTES *
+                         CHECKSUMS_SECTOR_PAGES;
         if (*pages > PAGES_MAX)
                 *pages = PAGES_MAX; /* what is behind is no page's */
         return err;
 }
 
-int sums_grow(int fd, uint64_t pages)
+int checksums_grow(int fd, uint64_t pages)
 {
         struct stat st;
         int err = sys_stat(fd, &st);
 
-        if (err || (uint64_t)st.st_size >= sums_end(pages))
+        if (err || (uint64_t)st.st_size >= checksums_end(pages))
                 return err;
-        return sys_truncate(fd, sums_end(pages));
+        return sys_truncate(fd, checksums_end(pages));
 }
 
-/* The sums of a sector from that page on are zeros. Nothing is written where they are: a power cut could harm what the
- * sector knows. */
+/* The checksums of a sector from that page on are zeros. Nothing is written where they are: a power cut could harm what
+ * the sector knows. */
 static int cut_sector(int fd, uint64_t first)
 {
-        static const uint32_t zeros[SUMS_SECTOR_PAGES];
-        const uint32_t count = SUMS_SECTOR_PAGES - (uint32_t)(first % SUMS_SECTOR_PAGES);
-        uint32_t values[SUMS_SECTOR_PAGES];
-        int err = sums_read(fd, first, values, count, NULL);
+        static const uint32_t zeros[CHECKSUMS_SECTOR_PAGES];
+        const uint32_t count = CHECKSUMS_SECTOR_PAGES - (uint32_t)(first % CHECKSUMS_SECTOR_PAGES);
+        uint32_t values[CHECKSUMS_SECTOR_PAGES];
+        int err = checksums_read(fd, first, values, count, NULL);
 
         if (err || memcmp(values, zeros, count * sizeof(values[0])) == 0)
                 return err;
-        return sums_write(fd, first, zeros, count);
+        return checksums_write(fd, first, zeros, count);
 }
 
-int sums_cut(int fd, uint64_t pages)
+int checksums_cut(int fd, uint64_t pages)
 {
         uint64_t count;
-        int err = sums_count(fd, &count);
+        int err = checksums_count(fd, &count);
 
-        if (!err && pages % SUMS_SECTOR_PAGES && pages < count)
+        if (!err && pages % CHECKSUMS_SECTOR_PAGES && pages < count)
                 err = cut_sector(fd, pages);
-        return err || sums_end(pages) >= sums_end(count) ? err : sys_truncate(fd, sums_end(pages));
+        return err || checksums_end(pages) >= checksums_end(count) ? err : sys_truncate(fd, checksums_end(pages));
 }
 
 /* ---- Changed by others? ---- */
@@ -359,7 +362,7 @@ static bool is_before_now(const struct stat *st)
         return st->st_mtim.tv_sec != now.tv_sec ? st->st_mtim.tv_sec < now.tv_sec : st->st_mtim.tv_nsec < now.tv_nsec;
 }
 
-int sums_note_of(int data_fd, struct sums_note *note)
+int checksums_note_of(int data_fd, struct checksums_note *note)
 {
         struct stat st;
         int err = sys_sync(data_fd);
@@ -374,22 +377,22 @@ int sums_note_of(int data_fd, struct sums_note *note)
         err = sys_random(&number, sizeof(number));
         if (err)
                 return err;
-        *note = (struct sums_note){ .state = SUMS_CLOSED,
-                                    .seconds = st.st_mtim.tv_sec,
-                                    .nanoseconds = (uint32_t)st.st_mtim.tv_nsec,
-                                    .size = (uint64_t)st.st_size,
-                                    .number = number ? number : 1 };
+        *note = (struct checksums_note){ .state = CHECKSUMS_CLOSED,
+                                         .seconds = st.st_mtim.tv_sec,
+                                         .nanoseconds = (uint32_t)st.st_mtim.tv_nsec,
+                                         .size = (uint64_t)st.st_size,
+                                         .number = number ? number : 1 };
         return 0;
 }
 
-int sums_is_unchanged(int data_fd, const struct sums_note *note, bool *is_unchanged)
+int checksums_is_unchanged(int data_fd, const struct checksums_note *note, bool *is_unchanged)
 {
         struct stat st;
         int err = sys_stat(data_fd, &st);
 
-        *is_unchanged = !err && note->state == SUMS_CLOSED && note->size == (uint64_t)st.st_size &&
+        *is_unchanged = !err && note->state == CHECKSUMS_CLOSED && note->size == (uint64_t)st.st_size &&
                         note->seconds == st.st_mtim.tv_sec && note->nanoseconds == (uint32_t)st.st_mtim.tv_nsec;
-        if (!err && note->state == SUMS_REPAIR)
+        if (!err && note->state == CHECKSUMS_REPAIR)
                 *is_unchanged = true;
         return err;
 }

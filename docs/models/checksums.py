@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Checksums of home pages: brute force over every cut.
 
-Each page at home has a sum in a file beside it, and the sums of neighbours share a sector. Sums are written with the pages of
-a checkpoint. A page may be torn in its middle; a sector of sums is old or new, or harmed: zeros, or garbage. A durable
-environment has the pages that go home in an area, which the manifest names before. Two checkpoints of all shapes are made;
-after each step the power fails, with every choice of what was not synced yet. Recovery is cut in the same way and run again.
-Then every page must be what its sum says, or its sum unknown, and what was committed.
+Each page at home has a checksum in a file beside it, and the checksums of neighbours share a sector. Checksums are written
+with the pages of a checkpoint. A page may be torn in its middle; a sector of checksums is old or new, or harmed: zeros, or
+garbage. A durable environment has the pages that go home in an area, which the manifest names before. Two checkpoints of all
+shapes are made; after each step the power fails, with every choice of what was not synced yet. Recovery is cut in the same
+way and run again. Then every page must be what its checksum says, or its checksum unknown, and what was committed.
 
 Besides, a closed environment with two damaged pages is repaired from a backup that has one of them; cut at any step, opened, or
 repaired again. What is damaged must never get a checksum of what it is.
@@ -15,30 +15,30 @@ Besides, in each state one page rots while nobody has it open: it must not pass 
 
 The rules; each is left out by its name, and is then found out:
 
-    with      S1  the sum is written when the page is, by checkpoints
-    restore   S2  recovery sets the sums of the pages that it takes from the area
-    sync      S3  sums are synced before the manifest lets the area go
-    readers   S4  who compares has a snapshot that sees the page at home: heads turn to home after page and sum are
+    with      S1  the checksum is written when the page is, by checkpoints
+    restore   S2  recovery sets the checksums of the pages that it takes from the area
+    sync      S3  checksums are synced before the manifest lets the area go
+    readers   S4  who compares has a snapshot that sees the page at home: heads turn to home after page and checksum are
                   written
     note      S5  the header's size and time are noted when all is home, before the manifest says "closed": only what was
                   closed may be adopted
     unclean   S6  what was not closed is not adopted: it is recovered, and must agree
-    volatile  S7  without a log, the header says so before the first page goes home; such a file is summed anew
-    anew      S8  sums that are made anew are on disk before the header says to what they belong
-    own       S9  a sector has a sum of its own; if that is wrong, nothing is known of its pages
+    volatile  S7  without a log, the header says so before the first page goes home; such a file gets checksums anew
+    anew      S8  checksums that are made anew are on disk before the header says to what they belong
+    own       S9  a sector has a checksum of its own; if that is wrong, nothing is known of its pages
     zeros     S10 a sector of zeros looks like a hole: where recovery writes to one, nothing is known of the pages of it that
                   are there
     once      S11 what is not known and what is written stand in one write: a sector of zeros that is sealed before passes for
                   sound
-    only      S12 a file that only has another time gets another header, and no sums, not even of pages that were not known: a
-                  sector that is harmed then would look like a change by others
+    only      S12 a file that only has another time gets another header, and no checksums, not even of pages that were not
+                  known: a sector that is harmed then would look like a change by others
     begun     S13 before a repair changes anything the header says so: size and time tell nothing then, and nothing is adopted
     settled   S14 what it has changed is on disk before the header says "closed" again, with the time that the file has now
-    history   S15 that others have changed a file, so that no log leads there, is on disk before its new sums are
+    history   S15 that others have changed a file, so that no log leads there, is on disk before its new checksums are
 
-    python3 sums.py               expects 0 wrong
-    python3 sums.py RULE...       without these
-    python3 sums.py --all         all of it; exit 0: as expected
+    python3 checksums.py               expects 0 wrong
+    python3 checksums.py RULE...       without these
+    python3 checksums.py --all         all of it; exit 0: as expected
 """
 import itertools
 import subprocess
@@ -59,11 +59,11 @@ def torn(old, new):
 
 
 class Disk:
-    """Pages, the sector of their sums, the area, two areas, the manifest (base, its area, closed), the header (state, time), the time of change."""
+    """Pages, the sector of their checksums, the area, two areas, the manifest (base, its area, closed), the header (state, time), the time of change."""
 
     def __init__(self):
         self.home = dict(FIRST)
-        self.sums = {0: dict(FIRST)}
+        self.checksums = {0: dict(FIRST)}
         self.area = {0: None, 1: None}
         self.manifest = {0: (0, None, True)}
         self.header = {0: ("closed", 0)}
@@ -72,7 +72,7 @@ class Disk:
 
     def copy(self):
         disk = Disk.__new__(Disk)
-        for name in ("home", "sums", "area", "manifest", "header", "history"):
+        for name in ("home", "checksums", "area", "manifest", "header", "history"):
             setattr(disk, name, dict(getattr(self, name)))
         disk.time = self.time
         return disk
@@ -84,21 +84,21 @@ class Disk:
         if kind == "home":
             self.time += 1
             value = torn(file[key], value) if fate == 2 else value
-        if kind == "sums":
+        if kind == "checksums":
             value = {1: value, 2: ZEROS, 3: GARBAGE}[fate]
         file[key] = value
 
     def sector(self):
         """What is known by it."""
-        if self.sums[0] == GARBAGE:
+        if self.checksums[0] == GARBAGE:
             return dict.fromkeys(PAGES, GARBAGE if "own" in OUT else UNKNOWN)
-        return dict(self.sums[0])
+        return dict(self.checksums[0])
 
     def state(self):
-        return repr((self.home, self.sums, self.area, self.manifest, self.header, self.history, self.time))
+        return repr((self.home, self.checksums, self.area, self.manifest, self.header, self.history, self.time))
 
 
-FATES = {"home": (0, 1, 2), "sums": (0, 1, 2, 3)}
+FATES = {"home": (0, 1, 2), "checksums": (0, 1, 2, 3)}
 
 
 def cuts(disk, pending):
@@ -141,8 +141,8 @@ def pages_home(sector, changed):
         if "with" not in OUT:
             sector[page] = value
     if "with" not in OUT:
-        yield "write", ("sums", 0, dict(sector))
-    yield "sync", ("home",) if "sync" in OUT else ("home", "sums")
+        yield "write", ("checksums", 0, dict(sector))
+    yield "sync", ("home",) if "sync" in OUT else ("home", "checksums")
 
 
 def durable(disk, checkpoints):
@@ -181,49 +181,49 @@ def volatile(disk, checkpoints):
         yield from pages_home(sector, changed)
 
 
-def sum_anew(disk):
+def checksums_anew(disk):
     header = ("header", 0, ("closed", disk.time))
     if "anew" in OUT:
         yield "write", header
         yield "sync", ("header",)
     if disk.sector() != disk.home:
-        yield "write", ("sums", 0, dict(disk.home))
-    yield "sync", ("sums",)
+        yield "write", ("checksums", 0, dict(disk.home))
+    yield "sync", ("checksums",)
     if "anew" not in OUT:
         yield "write", header
         yield "sync", ("header",)
 
 
 def open_again(disk):
-    """Steps; returns how: "recovered", "adopted", "compared", "as it was" or "summed"."""
+    """Steps; returns how: "recovered", "adopted", "compared", "as it was" or "checksums anew"."""
     base, area, is_closed = disk.manifest[0]
     if area is not None:
         sector = disk.sector()
         if sector == ZEROS and "zeros" not in OUT:
             if "once" in OUT:
                 for page, value in disk.area[area].items():
-                    yield "write", ("sums", 0, dict(ZEROS, **{page: value}))
+                    yield "write", ("checksums", 0, dict(ZEROS, **{page: value}))
             sector = {page: 0 if disk.home[page] == 0 else UNKNOWN for page in PAGES}
         for page, value in disk.area[area].items():
             yield "write", ("home", page, value)
             sector[page] = value
         if "restore" not in OUT:
-            yield "write", ("sums", 0, sector)
-        yield "sync", ("home", "sums")
+            yield "write", ("checksums", 0, sector)
+        yield "sync", ("home", "checksums")
     if "unclean" not in OUT and (area is not None or not is_closed):
         yield from close(disk, base)
         return "recovered"
     if disk.header[0] == ("closed", disk.time) or disk.header[0][0] == "repair":
         return "as it was"
     if disk.header[0][0] == "volatile":
-        yield from sum_anew(disk)
-        return "summed"
+        yield from checksums_anew(disk)
+        return "checksums anew"
     sector = disk.sector()
     is_changed = any(sector[page] not in (UNKNOWN, disk.home[page]) for page in PAGES)
     raise_history = [("write", ("history", 0, 1)), ("sync", ("history",))] if is_changed else []
     if is_changed or "only" in OUT:
         yield from raise_history if "history" not in OUT else []
-        yield from sum_anew(disk)
+        yield from checksums_anew(disk)
         yield from raise_history if "history" in OUT else []
     else:
         yield "write", ("header", 0, ("closed", disk.time))
@@ -246,7 +246,7 @@ def judge(disk, how, expected, is_touched):
     sector = disk.sector()
     for page in PAGES:
         if sector[page] not in (UNKNOWN, disk.home[page]):
-            fail("a sound page does not match its sum")
+            fail("a sound page does not match its checksum")
         if expected and disk.home[page] not in expected[page]:
             fail("a page is not what was committed")
     if expected and how == "adopted":
@@ -338,7 +338,7 @@ def try_others(value):
 def try_copied():
     """As in a copy: another time, the same bytes; of one page nothing is known."""
     disk = Disk()
-    disk.sums[0]["Z"] = UNKNOWN
+    disk.checksums[0]["Z"] = UNKNOWN
     disk.time += 1
 
     def seen(now, pending):
@@ -348,15 +348,15 @@ def try_copied():
 
 
 def repair(disk):
-    """Takes X from a backup, leaves Y, and puts the sum of Z right."""
+    """Takes X from a backup, leaves Y, and puts the checksum of Z right."""
     if "begun" not in OUT:
         yield "write", ("header", 0, ("repair", None))
         yield "sync", ("header",)
     sector = disk.sector()
     yield "write", ("home", "X", FIRST["X"])
-    yield "write", ("sums", 0, dict(sector, Z=FIRST["Z"]))
+    yield "write", ("checksums", 0, dict(sector, Z=FIRST["Z"]))
     if "settled" not in OUT:
-        yield "sync", ("home", "sums")
+        yield "sync", ("home", "checksums")
         yield "write", ("header", 0, ("closed", disk.time))
     else:
         yield "write", ("header", 0, ("closed", disk.time + 1))  # as it is in the page cache
@@ -373,7 +373,7 @@ def judge_repair(disk):
 def try_repair():
     disk = Disk()
     disk.home.update(X="rot", Y="rot, too")
-    disk.sums[0]["Z"] = 4
+    disk.checksums[0]["Z"] = 4
 
     def seen(now, pending):
         for cut in cuts(now, pending):
@@ -395,14 +395,14 @@ def try_repair():
 
 def try_readers():
     """A reader copies a page from home and compares, between any two steps of a checkpoint."""
-    order = ["page", "sum", "flip"] if "readers" not in OUT else ["flip", "page", "sum"]
+    order = ["page", "checksum", "flip"] if "readers" not in OUT else ["flip", "page", "checksum"]
     page, entry, head = 0, 0, "slot"
     for step in [None] + order:
         page = 1 if step == "page" else page
-        entry = 1 if step == "sum" else entry
+        entry = 1 if step == "checksum" else entry
         head = "home" if step == "flip" else head
         if head == "home" and page != entry:
-            fail("a reader meets page and sum of two versions")
+            fail("a reader meets page and checksum of two versions")
         if head == "home" and page != 1:
             fail("a reader meets the version before")
 
