@@ -70,8 +70,8 @@ enum hook_step {
         HOOK_SEGMENT_FILLED, /* zeros written, no header */
         HOOK_SEGMENT_READY,  /* header on disk, not in the table */
         HOOK_CHECKPOINT_PINNED,
-        HOOK_SLOT_SEEN,   /* by a checkpoint, that knows only its tag */
-        HOOK_PARTS_BEGUN, /* of a checkpoint; the manifest does not know */
+        HOOK_SLOT_SEEN,     /* by a checkpoint, that knows only its tag */
+        HOOK_BATCHES_BEGUN, /* of a checkpoint; the manifest does not know */
         HOOK_AREA_WRITTEN,
         HOOK_MANIFEST_NAMED, /* the manifest names the new checkpoint */
         HOOK_RECYCLED,
@@ -100,12 +100,12 @@ enum hook_bug {
         HOOK_BUG_BACKLOG_OVERTAKEN,      /* a commit with a record of its own does not wait until there is none */
         HOOK_BUG_MERGE_NOT_FINISHED,     /* of a merged record that a dead process had decided nothing is left */
         HOOK_BUG_LOST_FRAME_SHOWN,       /* what a commit that failed had written stays in the page's frame */
-        HOOK_BUG_PARTS_UNORDERED,        /* parts go home whatever was moved from them (CP1, CP2) */
-        HOOK_BUG_PART_NOT_LISTED,        /* an area does not say what stands at the checkpoint already (CP4) */
+        HOOK_BUG_BATCHES_UNORDERED,      /* batches go home whatever was moved from them (CP1, CP2) */
+        HOOK_BUG_BATCH_NOT_LISTED,       /* an area does not say what stands at the checkpoint already (CP4) */
         HOOK_BUG_HOME_NOT_SYNCED,        /* pages that went home are not (CP6, R13) */
-        HOOK_BUG_PARTS_AREA_GIVEN_UP,    /* what the area before has goes home with any part (CP8) */
-        HOOK_BUG_PART_NOT_CARRIED,       /* pages that are held back are in one area only (CP9) */
-        HOOK_BUG_PARTS_NOT_AGAIN,        /* whoever goes on trusts that the last part came home (CP10) */
+        HOOK_BUG_BATCHES_AREA_GIVEN_UP,  /* what the area before has goes home with any batch (CP8) */
+        HOOK_BUG_BATCH_NOT_CARRIED,      /* pages that are held back are in one area only (CP9) */
+        HOOK_BUG_BATCHES_NOT_AGAIN,      /* whoever goes on trusts that the last batch came home (CP10) */
         HOOK_BUG_ARCHIVE_NOT_SYNCED,     /* log is given up before the archive has it on disk */
         HOOK_BUG_RECYCLED_UNARCHIVED,    /* before the archive has it at all */
         HOOK_BUG_CHECKSUMS_NOT_SYNCED,   /* checksums of pages that went home are not (R29) */

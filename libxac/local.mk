@@ -152,7 +152,7 @@ libxac_core_la_SOURCES += \
         %D%/care/backup.h \
         %D%/care/checkpoint.c \
         %D%/care/checkpoint.h \
-        %D%/care/checkpoint_parts.c \
+        %D%/care/checkpoint_batches.c \
         %D%/care/checkpoint_steps.h \
         %D%/care/duty.c \
         %D%/care/duty.h \

@@ -24,7 +24,7 @@
 
 enum {
         FORMAT_VERSION = 1,
-        PART_VERSION = 2,
+        BATCH_VERSION = 2,
         HEADER_BYTES = 4096,
         ENTRY_BYTES = 24,
         RUN_PAGES = 128,         /* that one write takes */
@@ -87,7 +87,7 @@ struct area_writer {
         int fd;
         uint64_t size; /* of the file, before */
         const struct area_id *id;
-        struct area_part part;
+        struct area_batch batch;
         uint64_t count;
         uint64_t pages_at;   /* the offset of the first page */
         unsigned char *head; /* header, table and list, as they stand in the file */
@@ -96,31 +96,32 @@ struct area_writer {
         void *arg;
 };
 
-static void list_encode(unsigned char *list, const struct area_part *part)
+static void list_encode(unsigned char *list, const struct area_batch *batch)
 {
-        for (uint64_t i = 0; i < part->listed_count; i++)
-                bytes_put_u64(list + i * sizeof(uint64_t), part->listed[i]);
+        for (uint64_t i = 0; i < batch->listed_count; i++)
+                bytes_put_u64(list + i * sizeof(uint64_t), batch->listed[i]);
 }
 
-static void header_encode(unsigned char *header, const struct area_id *id, uint64_t count, const struct area_part *part)
+static void header_encode(unsigned char *header, const struct area_id *id, uint64_t count,
+                          const struct area_batch *batch)
 {
         unsigned char *list = header + list_offset(count);
 
         memcpy(header + AT_MAGIC, magic, sizeof(magic));
-        bytes_put_u32(header + AT_VERSION, part->position ? PART_VERSION : FORMAT_VERSION);
+        bytes_put_u32(header + AT_VERSION, batch->position ? BATCH_VERSION : FORMAT_VERSION);
         memcpy(header + AT_UUID, id->uuid, sizeof(id->uuid));
         bytes_put_u64(header + AT_SEQUENCE, id->sequence);
         bytes_put_u64(header + AT_COUNT, count);
         bytes_put_u32(header + AT_PAGE_BYTES, id->page_bytes);
         bytes_put_u32(header + AT_TABLE_CHECKSUM, checksum_crc32c(0, header + HEADER_BYTES, count * ENTRY_BYTES));
-        list_encode(list, part);
-        bytes_put_u64(header + AT_LISTED, part->listed_count);
-        if (part->position)
+        list_encode(list, batch);
+        bytes_put_u64(header + AT_LISTED, batch->listed_count);
+        if (batch->position)
                 bytes_put_u32(header + AT_LIST_CHECKSUM,
-                              checksum_crc32c(0, list, part->listed_count * sizeof(uint64_t)));
-        bytes_put_u64(header + AT_POSITION, part->position);
-        bytes_put_u64(header + AT_REDO, part->redo);
-        bytes_put_u32(header + AT_IS_END, part->is_end);
+                              checksum_crc32c(0, list, batch->listed_count * sizeof(uint64_t)));
+        bytes_put_u64(header + AT_POSITION, batch->position);
+        bytes_put_u64(header + AT_REDO, batch->redo);
+        bytes_put_u32(header + AT_IS_END, batch->is_end);
         bytes_put_u32(header + AT_CHECKSUM, header_checksum(header));
 }
 
@@ -186,7 +187,7 @@ static int write_everything(const struct area_writer *writer)
                 if (err)
                         return err;
         }
-        header_encode(writer->head, writer->id, writer->count, &writer->part);
+        header_encode(writer->head, writer->id, writer->count, &writer->batch);
         return sys_write_all(writer->fd, writer->head, writer->head_len, 0);
 }
 
@@ -209,9 +210,9 @@ int area_write(int directory, int which, const struct area_id *id, uint64_t coun
         struct area_writer writer = { .id = id, .count = count, .image = image, .arg = arg };
         void *head;
 
-        if (id->part)
-                writer.part = *id->part;
-        writer.pages_at = pages_offset(count, writer.part.listed_count);
+        if (id->batch)
+                writer.batch = *id->batch;
+        writer.pages_at = pages_offset(count, writer.batch.listed_count);
         uint64_t byte_len = writer.pages_at + count * id->page_bytes;
         int err = open_to_write(directory, which, id->mode, &writer);
 
@@ -325,7 +326,7 @@ static int read_header(struct area_reader *reader, uint32_t checksum)
         if (bytes_get_u64(header + AT_SEQUENCE) != id->sequence)
                 return is_damaged(reader, AT_SEQUENCE, "it belongs to another checkpoint");
         uint32_t version = bytes_get_u32(header + AT_VERSION);
-        if (version < FORMAT_VERSION || version > PART_VERSION ||
+        if (version < FORMAT_VERSION || version > BATCH_VERSION ||
             bytes_get_u32(header + AT_PAGE_BYTES) != id->page_bytes || bytes_get_u32(header + AT_CHECKSUM) != checksum)
                 return is_damaged(reader, 0, "it is not the area that the manifest names");
         return read_lengths(reader, header);

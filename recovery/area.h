@@ -19,19 +19,19 @@
  *              52   4   CRC-32C of the table
  *              56   8   pages in the list
  *              64   4   CRC-32C of the list
- *              68   4   1: recovery's part: the log has nothing beyond; else zero
- *              72   8   of a part: the end of the log as of the checkpoint; else zero
- *              80   8   of a part: where replay begins once the checkpoint is whole; else zero
+ *              68   4   1: recovery's batch: the log has nothing beyond; else zero
+ *              72   8   of a batch: the end of the log as of the checkpoint; else zero
+ *              80   8   of a batch: where replay begins once the checkpoint is whole; else zero
  *      table    0   8   page: file number << 28 | page number
  *               8   8   sequence of the version
  *              16   4   CRC-32C of the page's content
  *              20   4   zero
  *      list     0   8   page that stands at the checkpoint already, for each
  *
- * A checkpoint that has more pages than an area may hold goes home in parts (parts.h). All areas but the last are of
- * version 2 and name what went home with the parts before (CP3, CP4); all others are of version 1 and have no list.
- * Pages stand in ascending order of their names. The manifest holds the header's CRC, the header that
- * of the table, the table those of the pages: another checkpoint's bytes are never taken for what is named.
+ * A checkpoint that has more pages than an area may hold goes home in batches (batches.h). All areas but the last are
+ * of version 2 and name what went home with the batches before (CP3, CP4); all others are of version 1 and have no
+ * list. Pages stand in ascending order of their names. The manifest holds the header's CRC, the header that of the
+ * table, the table those of the pages: another checkpoint's bytes are never taken for what is named.
  */
 
 #include <stdbool.h>
@@ -49,8 +49,8 @@ struct page_image {
         const void *bytes;
 };
 
-/* What an area knows of a checkpoint that goes home in parts. */
-struct area_part {
+/* What an area knows of a checkpoint that goes home in batches. */
+struct area_batch {
         uint64_t position; /* the end of the log as of the checkpoint; 0: the area is the whole checkpoint's, or the
                               last */
         uint64_t redo;
@@ -65,8 +65,8 @@ struct area_id {
         uint32_t page_bytes;
         uint32_t mode; /* permission bits of the file */
         /* Of an area that is written: */
-        const struct area_part *part; /* NULL: it is no part, or the last */
-        uint64_t keep_bytes;          /* a file that is longer than this, and than it need be, is cut; 0: it is not */
+        const struct area_batch *batch; /* NULL: it is no batch, or the last */
+        uint64_t keep_bytes;            /* a file that is longer than this, and than it need be, is cut; 0: it is not */
 };
 
 /* Writes and syncs area `which` (0 or 1) with `count` images in ascending order. Does not allocate with
@@ -108,7 +108,7 @@ int area_read(int directory, int which, const struct area_id *id, uint32_t check
 struct area_contents {
         struct vector pages;  /* of uint64_t, ascending: those that it has */
         struct vector listed; /* and those that stand at the checkpoint already */
-        uint64_t position;    /* as in struct area_part */
+        uint64_t position;    /* as in struct area_batch */
         uint64_t redo;
         bool is_end;
 };

@@ -44,42 +44,42 @@ static int sort_out_begun(struct checkpoint_plan *plan, const struct plan_wanted
         int err = 0;
         for (uint32_t i = 0; i < wanted->count && !err; i++) {
                 const struct plan_page *page = &wanted->pages[i];
-                if (parts_have(named->items, named->count, page->page))
+                if (batches_have(named->items, named->count, page->page))
                         err = add(page->is_held ? &plan->carried : &plan->home, i);
-                else if (!parts_have(listed->items, listed->count, page->page))
+                else if (!batches_have(listed->items, listed->count, page->page))
                         err = add(&plan->rest, i);
         }
         if (!err)
-                err = parts_list_add(&plan->listed, listed->items, NULL, listed->count);
+                err = batches_list_add(&plan->listed, listed->items, NULL, listed->count);
         if (!err)
-                err = parts_list_add(&plan->listed, named->items, NULL, named->count);
+                err = batches_list_add(&plan->listed, named->items, NULL, named->count);
         return err;
 }
 
 static int order(struct checkpoint_plan *plan, const struct plan_wanted *wanted)
 {
-        const bool has_first = !wanted->is_begun && !hook_has_bug(HOOK_BUG_PARTS_AREA_GIVEN_UP);
+        const bool has_first = !wanted->is_begun && !hook_has_bug(HOOK_BUG_BATCHES_AREA_GIVEN_UP);
         int err = vector_reserve(&plan->rest_pages, plan->rest.count, sizeof(uint64_t));
         if (err)
                 return err;
         uint64_t *pages = plan->rest_pages.items;
         for (uint32_t i = 0; i < plan->rest.count; i++)
                 pages[plan->rest_pages.count++] = wanted->pages[get(&plan->rest, i)].page;
-        return parts_plan(
-                &plan->parts,
-                &(struct parts_wanted){ .pages = pages,
-                                        .count = plan->rest_pages.count,
-                                        .moves = wanted->moves,
-                                        .move_count = hook_has_bug(HOOK_BUG_PARTS_UNORDERED) ? 0 : wanted->move_count,
-                                        .first = wanted->named->pages.items,
-                                        .first_count = has_first ? wanted->named->pages.count : 0 });
+        return batches_plan(&plan->batches,
+                            &(struct batches_wanted){
+                                    .pages = pages,
+                                    .count = plan->rest_pages.count,
+                                    .moves = wanted->moves,
+                                    .move_count = hook_has_bug(HOOK_BUG_BATCHES_UNORDERED) ? 0 : wanted->move_count,
+                                    .first = wanted->named->pages.items,
+                                    .first_count = has_first ? wanted->named->pages.count : 0 });
 }
 
 int checkpoint_plan_make(struct checkpoint_plan *plan, const struct plan_wanted *wanted)
 {
         *plan = (struct checkpoint_plan){ .pages = wanted->pages, .most = wanted->most, .stage = PLAN_AREAS };
         int err = wanted->is_begun ? sort_out_begun(plan, wanted) : sort_out_new(plan, wanted);
-        if (wanted->is_begun && !hook_has_bug(HOOK_BUG_PARTS_NOT_AGAIN))
+        if (wanted->is_begun && !hook_has_bug(HOOK_BUG_BATCHES_NOT_AGAIN))
                 plan->stage = PLAN_AGAIN;
         return err ? err : order(plan, wanted);
 }
@@ -92,22 +92,22 @@ void checkpoint_plan_free(struct checkpoint_plan *plan)
         vector_free(&plan->images, sizeof(uint32_t));
         vector_free(&plan->home, sizeof(uint32_t));
         vector_free(&plan->listed, sizeof(uint64_t));
-        parts_free(&plan->parts);
+        batches_free(&plan->batches);
 }
 
 /* ---- Steps ---- */
 
-static int list_last_part(struct checkpoint_plan *plan)
+static int list_last_batch(struct checkpoint_plan *plan)
 {
-        int err = parts_list_add(&plan->listed, plan->rest_pages.items, plan->part, plan->part_count);
-        plan->part_count = 0;
-        if (hook_has_bug(HOOK_BUG_PART_NOT_LISTED))
+        int err = batches_list_add(&plan->listed, plan->rest_pages.items, plan->batch, plan->batch_count);
+        plan->batch_count = 0;
+        if (hook_has_bug(HOOK_BUG_BATCH_NOT_LISTED))
                 plan->listed.count = 0;
         return err;
 }
 
 /* What is carried takes half of the area at most, unless it is more: then the area has as much again. */
-static uint32_t part_limit(const struct checkpoint_plan *plan)
+static uint32_t batch_limit(const struct checkpoint_plan *plan)
 {
         const uint32_t carried = plan->carried.count;
         return carried > plan->most / 2 ? carried : plan->most - carried;
@@ -119,28 +119,28 @@ static int add_to_area(struct checkpoint_plan *plan, uint32_t index)
         return err ? err : add(plan->pages[index].is_held ? &plan->carried : &plan->home, index);
 }
 
-/* What the area is to have: those that are carried on, and the part's pages. */
+/* What the area is to have: those that are carried on, and the batch's pages. */
 static int fill_area(struct checkpoint_plan *plan)
 {
         int err = 0;
         plan->images.count = plan->home.count = 0;
-        if (hook_has_bug(HOOK_BUG_PART_NOT_CARRIED))
+        if (hook_has_bug(HOOK_BUG_BATCH_NOT_CARRIED))
                 plan->carried.count = 0;
         plan->carried_before = plan->carried.count;
         for (uint32_t i = 0; i < plan->carried_before && !err; i++)
                 err = add(&plan->images, get(&plan->carried, i));
-        for (uint32_t i = 0; i < plan->part_count && !err; i++)
-                err = add_to_area(plan, get(&plan->rest, plan->part[i]));
+        for (uint32_t i = 0; i < plan->batch_count && !err; i++)
+                err = add_to_area(plan, get(&plan->rest, plan->batch[i]));
         heap_sort(plan->images.items, plan->images.count, is_less, NULL);
         return err;
 }
 
 static int next_area(struct checkpoint_plan *plan)
 {
-        int err = list_last_part(plan);
+        int err = list_last_batch(plan);
         if (err)
                 return err;
-        plan->part_count = parts_next(&plan->parts, part_limit(plan), &plan->part);
+        plan->batch_count = batches_next(&plan->batches, batch_limit(plan), &plan->batch);
         return fill_area(plan);
 }
 
@@ -150,7 +150,7 @@ int checkpoint_plan_next(struct checkpoint_plan *plan, struct plan_step *step)
         int err = has_area ? next_area(plan) : 0;
         if (err)
                 return err;
-        plan->stage = has_area && parts_are_done(&plan->parts) ? PLAN_DONE : PLAN_AREAS;
+        plan->stage = has_area && batches_are_done(&plan->batches) ? PLAN_DONE : PLAN_AREAS;
         *step = (struct plan_step){ .has_area = has_area,
                                     .is_last = plan->stage == PLAN_DONE,
                                     .image = plan->images.items,
@@ -168,9 +168,9 @@ int checkpoint_plan_halve(struct checkpoint_plan *plan)
                 return -ENOSPC;
         plan->most /= 2;
         plan->carried.count = plan->carried_before;
-        plan->part_count = 0;
+        plan->batch_count = 0;
         plan->stage = PLAN_AREAS;
-        parts_again(&plan->parts);
+        batches_again(&plan->batches);
         return 0;
 }
 

@@ -3,14 +3,15 @@
 #define RECOVERY_CHECKPOINT_PLAN_H
 
 /*
- * What a checkpoint in parts does, step by step (docs/models/checkpoint_parts.py shows each rule necessary). The plan
- * is made of lists of pages; it reads no disk and no shared memory. libxac/care/checkpoint_parts.c takes its steps:
+ * What a checkpoint in batches does, step by step (docs/models/checkpoint_batches.py shows each rule necessary). The
+ * plan is made of lists of pages; it reads no disk and no shared memory. libxac/care/checkpoint_batches.c takes its
+ * steps:
  *
  *      an area with the step's images, and a list of what stands at C already (CP4); sync
  *      the manifest names it (CP7: the last step makes C the base)
  *      the step's pages go home; sync (CP6)
  *
- * parts.h has the order of pages (CP1, CP2, CP8). Besides,
+ * batches.h has the order of pages (CP1, CP2, CP8). Besides,
  *
  *      CP9    a page that is held back stays in the pool, and is in every area from its own on
  *      CP10   whoever goes on for somebody who died, or failed, brings home first what the named area has
@@ -24,7 +25,7 @@
 
 #include "base/vector.h"
 #include "recovery/area.h"
-#include "recovery/parts.h"
+#include "recovery/batches.h"
 
 struct plan_page {
         uint64_t page;
@@ -34,7 +35,7 @@ struct plan_page {
 struct plan_wanted {
         const struct plan_page *pages; /* those with a version in the pool, ascending */
         uint32_t count;
-        const struct parts_move *moves; /* since the base; of pages that are not there, too */
+        const struct batches_move *moves; /* since the base; of pages that are not there, too */
         uint32_t move_count;
         const struct area_contents *named; /* of the area that the manifest names; empty if it names none */
         bool is_begun;                     /* C is the manifest's target: this goes on with what somebody has begun */
@@ -48,10 +49,10 @@ struct checkpoint_plan {
         struct vector images;     /* of uint32_t, of the last step */
         struct vector home;       /* of uint32_t, of the last step */
         struct vector listed;     /* of uint64_t, ascending: pages that stood at C before the last step */
-        struct parts parts;       /* of `rest` */
+        struct batches batches;   /* of `rest` */
         const struct plan_page *pages;
-        const uint32_t *part; /* which of `rest` the last step has brought to C */
-        uint32_t part_count;
+        const uint32_t *batch; /* which of `rest` the last step has brought to C */
+        uint32_t batch_count;
         uint32_t carried_before; /* the last step */
         uint32_t most;
         enum { PLAN_AGAIN, PLAN_AREAS, PLAN_DONE } stage;

@@ -81,8 +81,8 @@ struct manifest {
         int32_t area;           /* 0 or 1: the double-write area that belongs to the checkpoint; -1: none */
         uint32_t area_checksum; /* of its header */
         uint32_t is_clean;      /* 1: nothing was logged since the checkpoint: no replay */
-        /* 0, or: the checkpoint that is going home in parts. The area is one of its parts, and says which pages stand
-         * at that commit; all others stand at base_sequence (CP7). */
+        /* 0, or: the checkpoint that is going home in batches. The area is one of its batches, and says which pages
+         * stand at that commit; all others stand at base_sequence (CP7). */
         uint64_t target_sequence;
 
         /* For the archive (archive_format.h). They change at open, at close and in recovery. */

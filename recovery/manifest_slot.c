@@ -300,7 +300,7 @@ static bool place_makes_sense(const struct manifest_place *place)
         return place->units ? place->units <= UNITS_MAX && place->first <= UNITS_MAX - place->units : !place->first;
 }
 
-/* It is on the way there, and has a part in its area. */
+/* It is on the way there, and has a batch in its area. */
 static bool target_makes_sense(const struct manifest *manifest)
 {
         return manifest->target_sequence > manifest->base_sequence && manifest->target_sequence <= SEQUENCE_MAX &&

@@ -8,7 +8,7 @@
  *      before 4   the old manifest rules: its area and its log are untouched, home is as of its checkpoint
  *      after 4    the new one rules: nothing has been logged since, its area holds all that may not be home
  *
- * and between the parts of a checkpoint the same, with some pages as of the one that is to come.
+ * and between the batches of a checkpoint the same, with some pages as of the one that is to come.
  *
  * The manifest must be certain to be on disk before anything else is written (manifest_read_settled): home
  * may not get ahead of the one that a power cut would bring back, nor may its area be overwritten.
@@ -145,7 +145,7 @@ static int give_up_pages(struct recover *recover, struct vector *listed)
         if (err || !count)
                 return err;
         recover->recovery->has_lost = true;
-        err = parts_list_add(listed, pages, NULL, count);
+        err = batches_list_add(listed, pages, NULL, count);
         return err ? err : home_files_sync(&recover->homes);
 }
 
@@ -178,8 +178,8 @@ static int bring_home(struct recover *recover, struct recover_goal *goal, struct
         return err;
 }
 
-/* CP5: a checkpoint that was going home in parts. CP12: where that was recovery's, the log has been looked at, and ends
- * there: looked at from there on, what is left of a group that was being written may look like more. */
+/* CP5: a checkpoint that was going home in batches. CP12: where that was recovery's, the log has been looked at, and
+ * ends there: looked at from there on, what is left of a group that was being written may look like more. */
 static int finish_target(struct recover *recover)
 {
         const struct manifest *manifest = &recover->manifest;

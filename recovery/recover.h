@@ -14,9 +14,9 @@
  *      5. pages -> home, fdatasync
  *      6. manifest: no area
  *
- * If an area may not have so many pages, 3 to 5 are done in parts (parts.h). Where a checkpoint in parts was under way,
- * 2 to 5 are done for its commit first (CP5): after 1 some pages stand there already, for which the log is passed over
- * (CP3).
+ * If an area may not have so many pages, 3 to 5 are done in batches (batches.h). Where a checkpoint in batches was
+ * under way, 2 to 5 are done for its commit first (CP5): after 1 some pages stand there already, for which the log is
+ * passed over (CP3).
  *
  * On damage nothing on disk has been changed but for step 1, which is repeatable, and which is not begun
  * unless the whole area is sound and the files are long enough for it.

@@ -8,7 +8,7 @@
 
 #include "base/say.h"
 #include "base/search.h"
-#include "recovery/parts.h"
+#include "recovery/batches.h"
 
 struct area_id recover_area_id(const struct manifest *manifest)
 {
@@ -54,7 +54,7 @@ int recover_area_contents(int directory, const struct manifest *manifest, const 
         int err = area_read_contents(directory, manifest->area, &id, manifest->area_checksum, contents, &damage);
 
         if (!err)
-                err = parts_list_add(&contents->listed, contents->pages.items, NULL, contents->pages.count);
+                err = batches_list_add(&contents->listed, contents->pages.items, NULL, contents->pages.count);
         return err == XAC_CORRUPT && damage.what ? report(manifest, homes, findings, &damage) : err;
 }
 

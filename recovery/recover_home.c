@@ -6,7 +6,7 @@
 #include "base/hook.h"
 #include "recovery/adopt.h"
 #include "recovery/area.h"
-#include "recovery/parts.h"
+#include "recovery/batches.h"
 #include "recovery/recover_area.h"
 #include "recovery/seal.h"
 
@@ -15,12 +15,12 @@ enum { PROGRESS_PAGES = 1024 };
 struct work {
         const struct recover_home *home;
         const struct recover_goal *goal;
-        struct parts parts;
+        struct batches batches;
         struct vector pages; /* of uint64_t: all of them, ascending */
         struct progress progress;
         uint64_t told;
 
-        /* The part: */
+        /* The batch: */
         uint32_t limit;          /* of pages */
         const uint32_t *indices; /* of its pages among all */
         uint32_t count;
@@ -47,14 +47,14 @@ static int write_area(struct work *work, int which, uint32_t *checksum)
         const struct recover_home *home = work->home;
         const struct recovery *recovery = home->recovery;
         struct area_id id = recover_area_id(home->manifest);
-        struct area_part part = { .position = work->goal->position,
-                                  .redo = work->goal->redo,
-                                  .is_end = work->goal->is_end,
-                                  .listed = home->listed->items,
-                                  .listed_count = home->listed->count };
+        struct area_batch batch = { .position = work->goal->position,
+                                    .redo = work->goal->redo,
+                                    .is_end = work->goal->is_end,
+                                    .listed = home->listed->items,
+                                    .listed_count = home->listed->count };
 
         id.sequence = work->goal->sequence;
-        id.part = work->is_last ? NULL : &part;
+        id.batch = work->is_last ? NULL : &batch;
         id.keep_bytes = area_keep_bytes(recovery->area_bytes);
         int err = area_write(recovery->directory, which, &id, work->count, next_image, work, checksum);
         hook_step(HOOK_AREA_WRITTEN);
@@ -63,7 +63,7 @@ static int write_area(struct work *work, int which, uint32_t *checksum)
 
 /* ---- 4. manifest ---- */
 
-/* The log ends there. That is so from the first part on, whoever goes on from it. */
+/* The log ends there. That is so from the first batch on, whoever goes on from it. */
 static void name_end(struct manifest *manifest, const struct recovery *recovery)
 {
         if (recovery->has_given_up)
@@ -107,7 +107,7 @@ static int write_name(const struct work *work, int area, uint32_t checksum)
         return err ? err : manifest_write(directory, manifest);
 }
 
-static int name_part(const struct work *work, int area, uint32_t checksum)
+static int name_batch(const struct work *work, int area, uint32_t checksum)
 {
         int err = write_name(work, area, checksum);
 
@@ -134,10 +134,10 @@ static int write_home(const struct work *work)
 
 /* ---- All of it ---- */
 
-static void take_part(struct work *work)
+static void take_batch(struct work *work)
 {
-        work->count = parts_next(&work->parts, work->limit, &work->indices);
-        work->is_last = parts_are_done(&work->parts);
+        work->count = batches_next(&work->batches, work->limit, &work->indices);
+        work->is_last = batches_are_done(&work->batches);
 }
 
 /* As much of it as the disk has room for. */
@@ -148,14 +148,14 @@ static int write_area_that_fits(struct work *work, int which, uint32_t *checksum
         while (err == -ENOSPC && work->limit > AREA_PAGES_MIN) {
                 work->limit /= 2;
                 work->told -= work->count;
-                parts_again(&work->parts);
-                take_part(work);
+                batches_again(&work->batches);
+                take_batch(work);
                 err = write_area(work, which, checksum);
         }
         return err;
 }
 
-static int bring_part_home(struct work *work)
+static int bring_batch_home(struct work *work)
 {
         int which = work->home->manifest->area == 0;
         uint32_t checksum = 0;
@@ -163,20 +163,20 @@ static int bring_part_home(struct work *work)
 
         if (!work->count) { /* then it is the only one, and there is nothing to keep safe */
                 err = adopt_note_recovered(work->home->recovery->directory, work->home->manifest);
-                return err ? err : name_part(work, -1, 0);
+                return err ? err : name_batch(work, -1, 0);
         }
         if (hook_has_bug(HOOK_BUG_REPLAY_AT_HOME))
                 err = write_home(work);
         if (!err)
                 err = write_area_that_fits(work, which, &checksum);
         if (!err)
-                err = name_part(work, which, checksum);
+                err = name_batch(work, which, checksum);
         if (!err)
                 err = write_home(work);
         if (err || work->is_last)
                 return err;
         /* CP4: the next area has the pages of this one, too. */
-        return parts_list_add(work->home->listed, work->pages.items, work->indices, work->count);
+        return batches_list_add(work->home->listed, work->pages.items, work->indices, work->count);
 }
 
 static int list_pages(struct work *work)
@@ -191,13 +191,13 @@ static int list_pages(struct work *work)
 
 static int plan(struct work *work)
 {
-        struct parts_wanted wanted = { 0 };
+        struct batches_wanted wanted = { 0 };
         int err = list_pages(work);
 
         wanted.pages = work->pages.items;
         wanted.count = work->pages.count;
         wanted.moves = replay_moves(work->home->rebuild->replay, &wanted.move_count);
-        return err ? err : parts_plan(&work->parts, &wanted);
+        return err ? err : batches_plan(&work->batches, &wanted);
 }
 
 int recover_home_run(const struct recover_home *home, const struct recover_goal *goal)
@@ -211,10 +211,10 @@ int recover_home_run(const struct recover_home *home, const struct recover_goal 
         int err = plan(&work);
 
         while (!err && !work.is_last) {
-                take_part(&work);
-                err = bring_part_home(&work);
+                take_batch(&work);
+                err = bring_batch_home(&work);
         }
-        parts_free(&work.parts);
+        batches_free(&work.batches);
         vector_free(&work.pages, sizeof(uint64_t));
         return err;
 }

@@ -38,7 +38,7 @@ struct replay {
         struct vector sources;      /* contents of page_bytes each: what the commit's moves read, in their order */
         struct vector sources_lost; /* of bool: is it a page that is lost? */
         uint32_t sources_used;      /* by the entries applied so far */
-        struct vector moves;        /* of struct parts_move */
+        struct vector moves;        /* of struct batches_move */
         struct vector lost;         /* of uint64_t, in the end; with room for all that ever were */
         uint32_t ever_lost;
 
@@ -142,11 +142,11 @@ static int lose(struct replay *replay, struct replay_page *page)
 
 static int note_move(struct replay *replay, const struct log_entry *entry)
 {
-        int err = vector_reserve(&replay->moves, replay->moves.count + 1, sizeof(struct parts_move));
+        int err = vector_reserve(&replay->moves, replay->moves.count + 1, sizeof(struct batches_move));
 
         if (!err)
-                ((struct parts_move *)replay->moves.items)[replay->moves.count++] =
-                        (struct parts_move){ .target = entry->page, .source = entry->from };
+                ((struct batches_move *)replay->moves.items)[replay->moves.count++] =
+                        (struct batches_move){ .target = entry->page, .source = entry->from };
         return err;
 }
 
@@ -214,7 +214,7 @@ static void look_ahead(const struct replay *replay, const unsigned char *payload
 /* CP3 */
 static bool is_passed_over(const struct replay *replay, uint64_t page, uint64_t sequence)
 {
-        return sequence <= replay->target && parts_have(replay->listed, replay->listed_count, page);
+        return sequence <= replay->target && batches_have(replay->listed, replay->listed_count, page);
 }
 
 /* Keeps the sources of its moves; or applies it. */
@@ -380,7 +380,7 @@ void replay_close(struct replay *replay)
         vector_free(&replay->sources, replay->pages.page_bytes);
         vector_free(&replay->sources_lost, sizeof(bool));
         vector_free(&replay->lost, sizeof(uint64_t));
-        vector_free(&replay->moves, sizeof(struct parts_move));
+        vector_free(&replay->moves, sizeof(struct batches_move));
         replay_pages_free(&replay->pages);
         free(replay->scratch);
         free(replay);
@@ -420,7 +420,7 @@ const uint64_t *replay_lost(const struct replay *replay, uint32_t *count)
         return replay->lost.items;
 }
 
-const struct parts_move *replay_moves(const struct replay *replay, uint32_t *count)
+const struct batches_move *replay_moves(const struct replay *replay, uint32_t *count)
 {
         *count = replay->moves.count;
         return replay->moves.items;

@@ -14,8 +14,8 @@
 #include <stdint.h>
 
 #include "recovery/area.h"
+#include "recovery/batches.h"
 #include "recovery/log_record.h"
-#include "recovery/parts.h"
 
 struct replay;
 
@@ -51,7 +51,7 @@ uint64_t replay_finish(struct replay *replay); /* sorts; the number of pages; no
 /* Pages that are lost, ascending; none of the others is one of them. */
 const uint64_t *replay_lost(const struct replay *replay, uint32_t *count);
 /* What was moved, in applied commits. */
-const struct parts_move *replay_moves(const struct replay *replay, uint32_t *count);
+const struct batches_move *replay_moves(const struct replay *replay, uint32_t *count);
 struct page_image replay_page(const struct replay *replay, uint64_t i);
 
 #endif

@@ -135,8 +135,8 @@ typedef struct xac_options {
          * they copy more often. Default: an eighth of the machine's memory, at most 4 GiB; at least 16 MiB. */
         uint64_t scan_bytes;
         /* Disk space for what checkpoints write before they write it home: both files together. A checkpoint of more
-         * pages goes home in parts. Default: 64 MiB. Not bounded by it are pages that an old snapshot keeps from going
-         * home. */
+         * pages goes home in batches. Default: 64 MiB. Not bounded by it are pages that an old snapshot keeps from
+         * going home. */
         uint64_t area_bytes;
         /* A directory that is there: the log is kept in it, so that the environment can be taken back to any moment
          * (xac_open(3), "The archive"). Default: none. */

@@ -45,7 +45,7 @@ static int pin(struct checkpoint *checkpoint)
         return 0;
 }
 
-/* But for a checkpoint that is home in parts: whoever finishes it needs the versions. */
+/* But for a checkpoint that is home in batches: whoever finishes it needs the versions. */
 static void unpin(struct shared *shared)
 {
         atomic_store(&shared->control->checkpoint_snapshot, atomic_load(&shared->control->checkpoint_target));
@@ -83,13 +83,13 @@ struct area_id checkpoint_area_id(const struct checkpoint *checkpoint)
         return id;
 }
 
-int checkpoint_write_area(struct checkpoint *checkpoint, const struct dirty *dirty, const struct area_part *part)
+int checkpoint_write_area(struct checkpoint *checkpoint, const struct dirty *dirty, const struct area_batch *batch)
 {
         struct manifest *manifest = &checkpoint->manifest;
         struct area_id id = checkpoint_area_id(checkpoint);
         int which = manifest->area == 0;
         uint32_t checksum;
-        id.part = part;
+        id.batch = batch;
         int err = area_write(checkpoint->writer->files->directory, which, &id, dirty->slots.count, image_of,
                              (void *)(uintptr_t)dirty, &checksum);
         hook_step(HOOK_AREA_WRITTEN);
@@ -131,7 +131,7 @@ static void name_base(const struct checkpoint *checkpoint, struct manifest *mani
 }
 
 /* The seals follow the checksums that the checkpoint before has written (seal.h). */
-static int write_name_locked(struct checkpoint *checkpoint, bool is_part)
+static int write_name_locked(struct checkpoint *checkpoint, bool is_batch)
 {
         shlock_assert_held(&checkpoint->writer->self->shared->control->file_lock);
         struct manifest *manifest = &checkpoint->manifest;
@@ -145,7 +145,7 @@ static int write_name_locked(struct checkpoint *checkpoint, bool is_part)
         if (!err) {
                 manifest->area = area;
                 manifest->area_checksum = area_checksum;
-                if (is_part)
+                if (is_batch)
                         manifest->target_sequence = checkpoint->sequence;
                 else
                         name_base(checkpoint, manifest);
@@ -155,14 +155,14 @@ static int write_name_locked(struct checkpoint *checkpoint, bool is_part)
         return err ? err : shared_write_manifest_locked(checkpoint->shared, directory, manifest);
 }
 
-int checkpoint_name_area(struct checkpoint *checkpoint, bool is_part)
+int checkpoint_name_area(struct checkpoint *checkpoint, bool is_batch)
 {
         struct shared *shared = checkpoint->shared;
         shared_lock_as_process(shared, &shared->control->file_lock);
-        int err = write_name_locked(checkpoint, is_part);
+        int err = write_name_locked(checkpoint, is_batch);
         shared_unlock_as_process(shared, &shared->control->file_lock);
         hook_step(HOOK_MANIFEST_NAMED);
-        if (err || is_part)
+        if (err || is_batch)
                 return err;
         note_checkpoint(checkpoint);
         log_segments_recycle(&shared->log.segments, checkpoint->writer->self->owner, checkpoint->redo,
@@ -241,7 +241,7 @@ static int write_all_out_of_order(struct checkpoint *checkpoint)
         return err ? err : checkpoint_write_area(checkpoint, &checkpoint->dirty, NULL);
 }
 
-/* Steps 3 to 5, of all pages at once or in parts. Parts are what is done, too, if the disk has no room for all. */
+/* Steps 3 to 5, of all pages at once or in batches. Batches are what is done, too, if the disk has no room for all. */
 static int write_pages(struct checkpoint *checkpoint)
 {
         invariant(checkpoint->sequence <= atomic_load(&checkpoint->shared->control->sequence)); /* I2 */
@@ -250,13 +250,13 @@ static int write_pages(struct checkpoint *checkpoint)
         const uint32_t count = checkpoint->dirty.slots.count;
         if (hook_has_bug(HOOK_BUG_SYNCS_OUT_OF_ORDER))
                 return write_all_out_of_order(checkpoint);
-        int err = count > most ? checkpoint_parts_begin(checkpoint, most) : -EOVERFLOW;
+        int err = count > most ? checkpoint_batches_begin(checkpoint, most) : -EOVERFLOW;
         if (err != -EOVERFLOW)
                 return err;
         err = checkpoint_write_area(checkpoint, &checkpoint->dirty, NULL);
         if (err != -ENOSPC || count <= AREA_PAGES_MIN)
                 return err ? err : write_all(checkpoint);
-        err = checkpoint_parts_begin(checkpoint, count / 2);
+        err = checkpoint_batches_begin(checkpoint, count / 2);
         return err == -EOVERFLOW ? -ENOSPC : err;
 }
 
@@ -320,7 +320,7 @@ static int run_durable(struct checkpoint *checkpoint)
 }
 
 /* What an earlier checkpoint has begun and not finished: its commit is pinned still. */
-static int finish_parts(struct checkpoint *checkpoint)
+static int finish_batches(struct checkpoint *checkpoint)
 {
         shlock_assert_held(&checkpoint->writer->self->shared->control->checkpoint_lock);
         _Atomic uint64_t *target = &checkpoint->shared->control->checkpoint_target;
@@ -333,7 +333,7 @@ static int finish_parts(struct checkpoint *checkpoint)
         if (!err && checkpoint->manifest.target_sequence) { /* it has come so far */
                 err = collect(checkpoint);
                 if (!err)
-                        err = checkpoint_parts_go_on(checkpoint);
+                        err = checkpoint_batches_go_on(checkpoint);
         }
         if (!err)
                 atomic_store(target, 0);
@@ -344,7 +344,7 @@ static int run_pinned(struct checkpoint *checkpoint)
 {
         shlock_assert_held(&checkpoint->writer->self->shared->control->checkpoint_lock);
         struct shared *shared = checkpoint->shared;
-        int err = finish_parts(checkpoint);
+        int err = finish_batches(checkpoint);
         if (!err)
                 err = pin(checkpoint);
         if (!err)

@@ -11,9 +11,9 @@
  *      4. manifest   names C and that area (R18); segments below the redo point are recycled
  *      5. home       pages that no snapshot holds back (I3); sync; their heads flip (R13)
  *
- * If an area may not have so many pages, 3 to 5 are done in parts, each in the area that the manifest does not name
- * (checkpoint_parts.c). Until the last one the manifest keeps the old base and names C as its target. A checkpoint that
- * failed or died between parts is finished first by the next one; C stays pinned so long.
+ * If an area may not have so many pages, 3 to 5 are done in batches, each in the area that the manifest does not name
+ * (checkpoint_batches.c). Until the last one the manifest keeps the old base and names C as its target. A checkpoint
+ * that failed or died between batches is finished first by the next one; C stays pinned so long.
  *
  * A page that is held back stays in the pool and is part of the next area, so that a long reader neither stalls
  * commits nor lets the log grow. In a volatile environment there are only 1 and 5.

@@ -3,7 +3,7 @@
 #define LIBXAC_CARE_CHECKPOINT_STEPS_H
 
 /*
- * The steps of a checkpoint (checkpoint.h), for checkpoint.c, which takes each of them once, and checkpoint_parts.c,
+ * The steps of a checkpoint (checkpoint.h), for checkpoint.c, which takes each of them once, and checkpoint_batches.c,
  * which takes some of them again and again.
  */
 
@@ -23,16 +23,17 @@ struct checkpoint {
 };
 
 struct area_id checkpoint_area_id(const struct checkpoint *checkpoint);
-/* Into the area that the manifest in memory does not name; then it does. `part`: NULL for the whole, or the last part.
+/* Into the area that the manifest in memory does not name; then it does. `batch`: NULL for the whole, or the last
+ * batch.
  */
-int checkpoint_write_area(struct checkpoint *checkpoint, const struct dirty *dirty, const struct area_part *part);
-/* Names that area as the checkpoint's, or as a part's. */
-int checkpoint_name_area(struct checkpoint *checkpoint, bool is_part);
+int checkpoint_write_area(struct checkpoint *checkpoint, const struct dirty *dirty, const struct area_batch *batch);
+/* Names that area as the checkpoint's, or as a batch's. */
+int checkpoint_name_area(struct checkpoint *checkpoint, bool is_batch);
 
-/* The pages that are not home are more than an area may have, `most`. -EOVERFLOW: nobody knows what may be a part
+/* The pages that are not home are more than an area may have, `most`. -EOVERFLOW: nobody knows what may be a batch
  * (moves.h), and nothing has been done. */
-int checkpoint_parts_begin(struct checkpoint *checkpoint, uint32_t most);
-/* The manifest has a target: goes on, up to the last part. `dirty` is what is not home as of the target. */
-int checkpoint_parts_go_on(struct checkpoint *checkpoint);
+int checkpoint_batches_begin(struct checkpoint *checkpoint, uint32_t most);
+/* The manifest has a target: goes on, up to the last batch. `dirty` is what is not home as of the target. */
+int checkpoint_batches_go_on(struct checkpoint *checkpoint);
 
 #endif

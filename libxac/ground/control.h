@@ -24,9 +24,9 @@
 #include "base/shlock.h"
 #include "libxac/ground/directory_mark.h"
 #include "libxac/ground/page_id.h"
+#include "recovery/batches.h"
 #include "recovery/log_writer.h"
 #include "recovery/manifest.h"
-#include "recovery/parts.h"
 
 enum {
         CONTROL_VERSION = 19,
@@ -163,7 +163,7 @@ struct control {
         _Atomic uint64_t joinings;  /* [anybody] how often somebody has joined another's snapshot (R26) */
         /* Snapshots that are no participant's (R2, R9); 0 in a volatile environment, or when there is none. */
         _Atomic uint64_t checkpoint_snapshot; /* [checkpoint_lock; and commit_lock to set it] */
-        _Atomic uint64_t checkpoint_target;   /* [checkpoint_lock] that one, once parts of it may be home; else 0 */
+        _Atomic uint64_t checkpoint_target;   /* [checkpoint_lock] that one, once batches of it may be home; else 0 */
         _Atomic uint64_t durable_next;        /* [who leads the log] of the group that is being written */
         _Atomic uint64_t durable_sequence;    /* [who leads the log] all commits up to it are on disk */
         /* The backlog (backlog.h): pins too. */
@@ -329,7 +329,7 @@ static inline void slot_move(struct slot *slot, unsigned from, enum slot_state t
 /* A page of a commit that was another page before (moves.h). */
 struct move_entry {
         uint64_t sequence;
-        struct parts_move move;
+        struct batches_move move;
 };
 
 /* One page of one commit, for views to learn of; stamp is 0 while the entry is written. */

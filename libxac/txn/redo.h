@@ -28,7 +28,7 @@ enum {
 
 struct redo {
         struct vector payload;   /* bytes: of the record, or of the next fragment */
-        struct vector moves;     /* of struct parts_move: those of the transaction */
+        struct vector moves;     /* of struct batches_move: those of the transaction */
         uint64_t first_fragment; /* where it is in the log; 0: there is none */
         uint32_t header_len;     /* what stands before the entries in the payload of the last part */
         uint32_t payload_crc;

@@ -155,7 +155,7 @@ int redo_reserve(struct redo *redo, struct participant *self)
         if (redo->payload.count + entry_max > fragment_len(shared) && redo->payload.count > redo->header_len)
                 err = append_fragment(redo, self);
         if (!err)
-                err = vector_reserve(&redo->moves, redo->moves.count + 1, sizeof(struct parts_move));
+                err = vector_reserve(&redo->moves, redo->moves.count + 1, sizeof(struct batches_move));
         return err ? err : vector_reserve(&redo->payload, redo->payload.count + entry_max, 1);
 }
 
@@ -190,8 +190,8 @@ void redo_add(struct redo *redo, const struct shared *shared, const struct redo_
         if (kind == LOG_MOVED) {
                 moves_give_memory(shared);
                 invariant(redo->moves.count < redo->moves.capacity);
-                ((struct parts_move *)redo->moves.items)[redo->moves.count++] =
-                        (struct parts_move){ .target = page->page, .source = page->from };
+                ((struct batches_move *)redo->moves.items)[redo->moves.count++] =
+                        (struct batches_move){ .target = page->page, .source = page->from };
         }
         log_entry_encode(at, page->page, kind, (uint32_t)byte_len);
         redo->payload.count += LOG_ENTRY_HEADER + (uint32_t)byte_len;
@@ -254,5 +254,5 @@ void redo_finish(struct redo *redo, struct participant *self)
 void redo_free(struct redo *redo)
 {
         vector_free(&redo->payload, 1);
-        vector_free(&redo->moves, sizeof(struct parts_move));
+        vector_free(&redo->moves, sizeof(struct batches_move));
 }

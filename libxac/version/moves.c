@@ -40,7 +40,7 @@ void moves_note_locked(struct shared *shared, uint64_t sequence, const struct ve
         }
         for (uint32_t i = 0; i < moves->count; i++)
                 *entry_at(shared, end++) =
-                        (struct move_entry){ sequence, ((const struct parts_move *)moves->items)[i] };
+                        (struct move_entry){ sequence, ((const struct batches_move *)moves->items)[i] };
         atomic_store_explicit(&control->moves_end, end, memory_order_release);
 }
 
@@ -53,10 +53,10 @@ int moves_read(struct shared *shared, uint64_t until, struct vector *moves)
             atomic_load(&control->moves_lost_first) <= until)
                 return -EOVERFLOW;
         for (; i < end && entry_at(shared, i)->sequence <= until; i++) {
-                int err = vector_reserve(moves, moves->count + 1, sizeof(struct parts_move));
+                int err = vector_reserve(moves, moves->count + 1, sizeof(struct batches_move));
                 if (err)
                         return err;
-                ((struct parts_move *)moves->items)[moves->count++] = entry_at(shared, i)->move;
+                ((struct batches_move *)moves->items)[moves->count++] = entry_at(shared, i)->move;
         }
         return 0;
 }

@@ -3,9 +3,10 @@
 #define LIBXAC_VERSION_MOVES_H
 
 /*
- * Which pages were moved from which since the checkpoint's base, by records of the log: what a checkpoint in parts must
- * know (CP1, recovery/parts.h). They stand in shared memory, in the order of commits. There is room for MOVES_MAX; when
- * it is nearly full a checkpoint is wanted, and when some did not fit, the next checkpoint goes home in one part.
+ * Which pages were moved from which since the checkpoint's base, by records of the log: what a checkpoint in batches
+ * must know (CP1, recovery/batches.h). They stand in shared memory, in the order of commits. There is room for
+ * MOVES_MAX; when it is nearly full a checkpoint is wanted, and when some did not fit, the next checkpoint goes home in
+ * one batch.
  */
 
 #include <stdbool.h>

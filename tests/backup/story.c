@@ -63,7 +63,7 @@ struct desk {
         struct heap_desk heap;
 };
 
-/* Checkpoints follow each other, and go home in parts. */
+/* Checkpoints follow each other, and go home in batches. */
 static void desk_open(struct desk *desk, const char *directory, int flags)
 {
         const xac_options options = { .log_bytes = 1 << 20, .area_bytes = 128 << 10 };

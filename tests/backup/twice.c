@@ -4,8 +4,8 @@
  * A backup during which every page changes twice. A process commits durably, some pages at a time, in an order by
  * chance, each page once and then once more; the backup is held up so that it has copied as large a share of the pages
  * as the process has changed. What that holds back may make the pool and the areas larger, never the log: how large
- * they become is noted, and compared with the ceilings that are promised (docs/DESIGN.md, "Checkpoints in parts"). The
- * backup must be a prefix of the commits, and the environment have all of them.
+ * they become is noted, and compared with the ceilings that are promised (docs/DESIGN.md, "Checkpoints in batches").
+ * The backup must be a prefix of the commits, and the environment have all of them.
  *
  *      twice [--mib N] [--log-mib N] [--seed N]
  */

@@ -60,7 +60,7 @@ struct workload {
         unsigned keys, bulk_permille; /* of the deeds; keys 0: as usual */
         uint64_t log_bytes, pool_bytes;
         bool has_archive;    /* in the same directory, so that the engine sees it, too */
-        uint64_t area_bytes; /* so little that checkpoints, and recoveries, go home in parts */
+        uint64_t area_bytes; /* so little that checkpoints, and recoveries, go home in batches */
         uint32_t page_bytes; /* of trees; else WORLD_PAGE */
 };
 

@@ -466,7 +466,7 @@ static void a_full_last_close_of_a_durable_one_keeps_everything(void)
         fill_durably(0);
         fill(world_directory(), 0);
         commit_until_full();
-        int code = world_close(); /* all of it may go home in parts, through areas that are there */
+        int code = world_close(); /* all of it may go home in batches, through areas that are there */
         check(code == 0 || code == -ENOSPC);
         check_equal(scratch_shared_memory_of(world_directory()), code ? WORLD_PARTS : 0);
         check_ok(world_open(0, NULL));

@@ -2,7 +2,7 @@
 
 /*
  * A data set that fills two thirds of its disk: all of its pages change again and again, go home by checkpoints in
- * parts, and after crashes by recoveries in parts, which take no more room than the double-write areas may have.
+ * batches, and after crashes by recoveries in batches, which take no more room than the double-write areas may have.
  *
  *      small_disk [--pages N] [--area-kib N] [--log-kib N] [--rounds N] [--directory DIR]
  *
@@ -262,7 +262,7 @@ static void it_all_works_on_a_small_disk(void)
                 100. * (double)store.least_free / (double)store.disk_bytes);
 }
 
-/* Areas that may take more than there is: parts become smaller. */
+/* Areas that may take more than there is: batches become smaller. */
 static void the_areas_take_what_is_free(void)
 {
         orders.area_bytes = 0;

@@ -22,7 +22,7 @@ enum {
         PAGE_WORDS = PAGE_BYTES / 8,
         WRITES_MAX = 8192,
         SMALL_LOG = 256 << 10, /* so that segments come and go */
-        SMALL_AREA = 64 << 10  /* and checkpoints go home in parts */
+        SMALL_AREA = 64 << 10  /* and checkpoints go home in batches */
 };
 
 struct world_write {

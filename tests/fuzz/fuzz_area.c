@@ -7,7 +7,7 @@
  *
  *      first byte   bit 0: the file as it comes; else area_write makes it
  *                   bit 1: which area; bit 2: larger pages; bit 3: the manifest's checksum is that of the
- *                   header as it stands after all damage; bit 4: uuid and sequence likewise; bit 5: it is a part
+ *                   header as it stands after all damage; bit 4: uuid and sequence likewise; bit 5: it is a batch
  */
 
 #include <errno.h>
@@ -36,7 +36,7 @@ enum {
         MODE_LARGE = 4,
         MODE_CHECKSUM = 8,
         MODE_ID = 16,
-        MODE_PART = 32,
+        MODE_BATCH = 32,
 
         AT_VERSION = 8,
         AT_CHECKSUM = 12,
@@ -125,12 +125,12 @@ static void make(struct fuzz_input *input, uint8_t mode, const struct area_id *i
                 fuzz_noise(fuzz_u8(input), made.bytes[i], id->page_bytes);
         }
         const uint64_t stand[] = { 1 + page / 2, 5 + page };
-        const struct area_part part = {
+        const struct area_batch batch = {
                 .position = 4096, .redo = 8, .is_end = page & 4, .listed = stand, .listed_count = page % 3
         };
         struct area_id written = *id;
 
-        written.part = mode & MODE_PART ? &part : NULL;
+        written.batch = mode & MODE_BATCH ? &batch : NULL;
         fuzz_remove(name_of(mode));
         fuzz_check(area_write(fuzz_directory(), which, &written, count, made_image, &made, checksum) == 0);
         made.count = 0;

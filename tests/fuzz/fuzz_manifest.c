@@ -163,7 +163,7 @@ static bool place_is_right(const unsigned char *place)
         return units ? first + units <= UNITS : first == 0;
 }
 
-/* A checkpoint that goes home in parts is behind the base, and has an area. */
+/* A checkpoint that goes home in batches is behind the base, and has an area. */
 static bool target_is_right(const unsigned char *slot)
 {
         uint64_t target = bytes_get_u32(slot + 8) >= TARGET_SINCE ? bytes_get_u64(slot + 112) : 0;

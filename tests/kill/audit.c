@@ -310,7 +310,7 @@ static void check_slots(struct audit *audit)
                 check_owner(audit, no);
                 if (state == SLOT_PUBLISHED)
                         check_published(audit, no);
-                /* A checkpoint that is home in parts keeps its pin until somebody finishes it. */
+                /* A checkpoint that is home in batches keeps its pin until somebody finishes it. */
                 if (state == SLOT_RETIRED && !slot_is_kept(&audit->shared->slots[no]) && audit->is_alone &&
                     !atomic_load(&audit->shared->control->checkpoint_target))
                         complain(audit, "slot %u waits, retired, for nobody", no);

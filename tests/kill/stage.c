@@ -27,7 +27,7 @@ enum {
         WRITTEN_EVERY = 4,
         POOL_BYTES = 16 << 20,
         SMALL_LOG = 256 << 10,
-        SMALL_AREA = 256 << 10, /* so that large checkpoints go in parts */
+        SMALL_AREA = 256 << 10, /* so that large checkpoints go in batches */
         NUMBERS_APART = 512
 };
 

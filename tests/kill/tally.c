@@ -95,7 +95,7 @@ void tally_open(struct tally_desk *desk, struct tally *tally, const char *dir)
         const xac_options options = { .page_bytes = (uint32_t)tally->page_bytes,
                                       .pool_bytes = tally->pool_bytes,
                                       .log_bytes = tally->log_bytes,
-                                      .area_bytes = 64 * tally->page_bytes, /* so that checkpoints go in parts */
+                                      .area_bytes = 64 * tally->page_bytes, /* so that checkpoints go in batches */
                                       .reserve_bytes = (TALLY_ANNEX_PAGES + 1) * tally->page_bytes,
                                       .progress = note_progress,
                                       .progress_arg = tally };

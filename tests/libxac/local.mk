@@ -16,7 +16,7 @@ LIBXAC_UNIT_TESTS = \
         %D%/test_archive_trouble \
         %D%/test_backlog \
         %D%/test_backlog_others \
-        %D%/test_checkpoint_parts \
+        %D%/test_checkpoint_batches \
         %D%/test_checkpoint_reuse \
         %D%/test_commit \
         %D%/test_exclusion \
@@ -67,8 +67,8 @@ UNIT_STAGE = tests/libxac/stage.h $(UNIT_ENGINE)
 %C%_test_backlog_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_backlog_others_SOURCES = %D%/test_backlog_others.c %D%/backlog_stand.h
 %C%_test_backlog_others_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
-%C%_test_checkpoint_parts_SOURCES = %D%/test_checkpoint_parts.c
-%C%_test_checkpoint_parts_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
+%C%_test_checkpoint_batches_SOURCES = %D%/test_checkpoint_batches.c
+%C%_test_checkpoint_batches_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_checkpoint_reuse_SOURCES = %D%/test_checkpoint_reuse.c
 %C%_test_checkpoint_reuse_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_commit_SOURCES = %D%/test_commit.c $(UNIT_STAGE)

@@ -24,7 +24,7 @@ SUITE_recovery = \
         %D%/test_log_writer_failures \
         %D%/test_manifest \
         %D%/test_manifest_damage \
-        %D%/test_parts \
+        %D%/test_batches \
         %D%/test_recover \
         %D%/test_recover_damage \
         %D%/test_recover_give_up \
@@ -81,8 +81,8 @@ UNIT_CRASHED = tests/recovery/crashed_stand.h tests/recovery/crashed.h tests/bas
 %C%_test_manifest_LDADD = $(UNIT_LIBS)
 %C%_test_manifest_damage_SOURCES = %D%/test_manifest_damage.c %D%/manifest_image.h $(UNIT_DIRECTORY)
 %C%_test_manifest_damage_LDADD = $(UNIT_LIBS)
-%C%_test_parts_SOURCES = %D%/test_parts.c tests/base/scratch.h
-%C%_test_parts_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
+%C%_test_batches_SOURCES = %D%/test_batches.c tests/base/scratch.h
+%C%_test_batches_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_recover_SOURCES = %D%/test_recover.c $(UNIT_CRASHED)
 %C%_test_recover_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_recover_damage_SOURCES = %D%/test_recover_damage.c $(UNIT_CRASHED)

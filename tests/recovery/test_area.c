@@ -509,26 +509,26 @@ static void test_read_with_every_call_failing(void **state)
         }
 }
 
-/* ---- Parts ---- */
+/* ---- Batches ---- */
 
 static const uint64_t listed[] = { 1, 4, 9, UINT64_C(5) << 28 };
 enum { LISTED = sizeof(listed) / sizeof(listed[0]) };
 
 /* One with nothing but the list is recovery's. */
-static uint32_t part_written(uint64_t count)
+static uint32_t batch_written(uint64_t count)
 {
-        const struct area_part part = {
+        const struct area_batch batch = {
                 .position = 70000, .redo = 66000, .is_end = !count, .listed = listed, .listed_count = LISTED
         };
         struct area_id id = sample;
         uint32_t checksum;
 
-        id.part = &part;
+        id.batch = &batch;
         assert_int_equal(write_area(&id, 0, count, &checksum), 0);
         return checksum;
 }
 
-static void assert_contents(uint32_t checksum, uint64_t count, bool is_part)
+static void assert_contents(uint32_t checksum, uint64_t count, bool is_batch)
 {
         struct area_contents contents;
 
@@ -538,26 +538,26 @@ static void assert_contents(uint32_t checksum, uint64_t count, bool is_part)
         assert_int_equal(contents.pages.count, count);
         for (uint32_t i = 0; i < count; i++)
                 assert_int_equal(((uint64_t *)contents.pages.items)[i], page_of(i));
-        assert_int_equal(contents.listed.count, is_part ? LISTED : 0);
-        if (is_part)
+        assert_int_equal(contents.listed.count, is_batch ? LISTED : 0);
+        if (is_batch)
                 assert_memory_equal(contents.listed.items, listed, sizeof(listed));
-        assert_int_equal(contents.position, is_part ? 70000 : 0);
-        assert_int_equal(contents.redo, is_part ? 66000 : 0);
-        assert_int_equal(contents.is_end, is_part && !count);
+        assert_int_equal(contents.position, is_batch ? 70000 : 0);
+        assert_int_equal(contents.redo, is_batch ? 66000 : 0);
+        assert_int_equal(contents.is_end, is_batch && !count);
         area_contents_free(&contents);
 }
 
-static void test_a_part_lists_what_is_home(void **state)
+static void test_a_batch_lists_what_is_home(void **state)
 {
         (void)state;
-        assert_contents(part_written(250), 250, true);
-        assert_contents(part_written(0), 0, true);
+        assert_contents(batch_written(250), 250, true);
+        assert_contents(batch_written(0), 0, true);
         assert_contents(written(0, 120), 120, false);
 }
 
 static void test_every_byte_of_the_list_counts(void **state)
 {
-        uint32_t checksum = part_written(2);
+        uint32_t checksum = batch_written(2);
         int fd = open_area(0);
 
         (void)state;
@@ -598,7 +598,7 @@ static void test_a_large_file_is_cut(void **state)
         assert_contents(checksum, 100, false);
 }
 
-static void test_how_many_pages_are_a_part(void **state)
+static void test_how_many_pages_are_a_batch(void **state)
 {
         (void)state;
         assert_int_equal(area_pages_max(0, 4096), AREA_BYTES_DEFAULT / 2 / 4096);
@@ -627,10 +627,10 @@ int main(void)
                 AREA_TEST(test_a_list_of_zeros_takes_no_room),
                 AREA_TEST(test_write_with_every_call_failing),
                 AREA_TEST(test_read_with_every_call_failing),
-                AREA_TEST(test_a_part_lists_what_is_home),
+                AREA_TEST(test_a_batch_lists_what_is_home),
                 AREA_TEST(test_every_byte_of_the_list_counts),
                 AREA_TEST(test_a_large_file_is_cut),
-                AREA_TEST(test_how_many_pages_are_a_part),
+                AREA_TEST(test_how_many_pages_are_a_batch),
         };
 
         return cmocka_run_group_tests_name("recovery/area", tests, group_setup, group_teardown);

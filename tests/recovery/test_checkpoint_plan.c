@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Random plans of checkpoints in parts, taken step by step on a disk of a few pages. Whoever takes them dies, or has no
- * room for an area, at random, and the next one goes on. After each step, and in the middle of it, recovery is asked
- * what it would find (parts.h, checkpoint_plan.h: CP1 to CP11).
+ * Random plans of checkpoints in batches, taken step by step on a disk of a few pages. Whoever takes them dies, or has
+ * no room for an area, at random, and the next one goes on. After each step, and in the middle of it, recovery is asked
+ * what it would find (batches.h, checkpoint_plan.h: CP1 to CP11).
  */
 
 #include "tests/base/scratch.h"
@@ -29,7 +29,7 @@ struct disk {
         bool is_held[PAGES_MAX];
         bool is_in_pool[PAGES_MAX]; /* its version has not gone home as far as heads say */
         bool is_begun, is_done;     /* C is the manifest's target, its base */
-        struct parts_move moves[MOVES_MAX];
+        struct batches_move moves[MOVES_MAX];
         uint32_t move_count;
 };
 
@@ -81,7 +81,7 @@ static void draw(struct disk *disk, struct chance *chance)
         disk->move_count = (uint32_t)chance_below(chance, MOVES_MAX);
         for (uint32_t i = 0; i < disk->move_count; i++)
                 disk->moves[i] =
-                        (struct parts_move){ 1 + chance_below(chance, page + 2), 1 + chance_below(chance, page + 2) };
+                        (struct batches_move){ 1 + chance_below(chance, page + 2), 1 + chance_below(chance, page + 2) };
 }
 
 /* ---- Steps ---- */

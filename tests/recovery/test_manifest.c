@@ -435,7 +435,7 @@ static void test_what_is_held_is_bounded(void **state)
         }
 }
 
-/* While a checkpoint goes home in parts an older library must not open it, and afterwards it may. */
+/* While a checkpoint goes home in batches an older library must not open it, and afterwards it may. */
 static void test_a_target_raises_the_version(void **state)
 {
         struct manifest manifest = sample(), back;

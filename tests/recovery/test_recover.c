@@ -10,7 +10,7 @@
 
 #include "base/hook.h"
 
-/* So little that its checkpoint goes home in many parts. */
+/* So little that its checkpoint goes home in many batches. */
 enum { SMALL_AREA = 2 * AREA_PAGES_MIN * CRASHED_PAGE };
 
 static uint64_t area_bytes; /* 0: the default */

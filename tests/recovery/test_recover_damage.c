@@ -431,12 +431,12 @@ static void test_a_missing_segment(void **state)
         expect_recovery();
 }
 
-/* All that the checkpoint took is home, and another one goes home in parts; the log goes on from `redo`. */
+/* All that the checkpoint took is home, and another one goes home in batches; the log goes on from `redo`. */
 static void name_part(uint64_t redo)
 {
         const uint64_t target = CRASHED_BASE + 10;
-        const struct area_part part = { .position = log_round_up(crashed->position_end[target]), .redo = redo };
-        struct area_id id = { .sequence = target, .page_bytes = CRASHED_PAGE, .mode = 0600, .part = &part };
+        const struct area_batch batch = { .position = log_round_up(crashed->position_end[target]), .redo = redo };
+        struct area_id id = { .sequence = target, .page_bytes = CRASHED_PAGE, .mode = 0600, .batch = &batch };
         struct manifest manifest = crashed->manifest;
 
         for (uint64_t i = 0; i < crashed->area_pages; i++)

@@ -9,7 +9,7 @@
 
 #include "tests/recovery/crashed_stand.h"
 
-/* So little that its checkpoint goes home in many parts. */
+/* So little that its checkpoint goes home in many batches. */
 enum { SMALL_AREA = 2 * AREA_PAGES_MIN * CRASHED_PAGE };
 
 static int recover(struct recovery *recovery, struct manifest *manifest)

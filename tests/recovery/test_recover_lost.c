@@ -10,7 +10,7 @@
 #include "recovery/checksums.h"
 #include "tests/recovery/crashed_stand.h"
 
-/* So little that its checkpoint goes home in many parts. */
+/* So little that its checkpoint goes home in many batches. */
 enum { SMALL_AREA = 2 * AREA_PAGES_MIN * CRASHED_PAGE };
 
 /* ---- The stand, with checksums ---- */
@@ -353,7 +353,7 @@ static void test_interrupted_anywhere_and_run_again(void **state)
         }
 }
 
-/* A recovery is interrupted, while its checkpoint goes home in parts, or after it; then its area rots. */
+/* A recovery is interrupted, while its checkpoint goes home in batches, or after it; then its area rots. */
 static void test_the_area_of_a_recovery(void **state)
 {
         int damaged = 0;

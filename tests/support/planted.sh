@@ -126,15 +126,15 @@ crash="$tests/crash/crash --keep $keep --seconds 60 --workload"
         expect 16 40 'a mark names commits of the backlog' $crash 'merged crowd'
         expect 17 40 'what pages were when the backlog began is given up' $crash 'killed unsynced'
         expect 10 30 'pages go home before the area holds them, of a heap' $crash heap
-        expect 21 60 'parts go home in any order' $crash parts
-        expect 22 60 'an area does not list what is home' $crash 'parts by records'
-        expect 23 60 'home is not synced' $crash parts
-        expect 24 60 'the area before is given up' $crash 'parts held'
-        expect 25 60 'pages that are held back are not carried on' $crash 'parts held'
-        expect 26 60 'who goes on trusts that the last part is home' $crash 'parts killed'
+        expect 21 60 'batches go home in any order' $crash batches
+        expect 22 60 'an area does not list what is home' $crash 'batches by records'
+        expect 23 60 'home is not synced' $crash batches
+        expect 24 60 'the area before is given up' $crash 'batches held'
+        expect 25 60 'pages that are held back are not carried on' $crash 'batches held'
+        expect 26 60 'who goes on trusts that the last batch is home' $crash 'batches killed'
         expect 27 60 'log is given up before the archive has it on disk' $crash archive
         expect 28 60 'log is given up before the archive has it' $crash archive
-        expect 29 60 'checksums of pages that went home are not synced' $crash parts
+        expect 29 60 'checksums of pages that went home are not synced' $crash batches
         expect 30 60 'recovery leaves the checksums of what it restores' $crash single
         expect 18 40 'a commit with a record of its own overtakes the backlog' $crash 'killed unsynced'
 }

@@ -136,7 +136,7 @@ static void print_area(const struct place *place)
         else
                 say(stdout, "%s, %s", name, tool_bytes((uint64_t)st.st_size));
         if (place->manifest.target_sequence)
-                say(stdout, "; a part of a checkpoint to sequence %" PRIu64, place->manifest.target_sequence);
+                say(stdout, "; a batch of a checkpoint to sequence %" PRIu64, place->manifest.target_sequence);
         putchar('\n');
 }
 

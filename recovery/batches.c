@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "recovery/parts.h"
+#include "recovery/batches.h"
 
 #include <errno.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static bool is_at(const uint64_t *pages, uint32_t count, uint32_t index, uint64_
         return index < count && pages[index] == page;
 }
 
-bool parts_have(const uint64_t *pages, uint32_t count, uint64_t page)
+bool batches_have(const uint64_t *pages, uint32_t count, uint64_t page)
 {
         return is_at(pages, count, find(pages, count, page), page);
 }
@@ -36,8 +36,8 @@ struct node {
 };
 
 struct graph {
-        const struct parts_wanted *wanted;
-        struct parts *parts;
+        const struct batches_wanted *wanted;
+        struct batches *batches;
         struct node *nodes;
         uint32_t *edges;
         uint32_t *stack;
@@ -49,7 +49,7 @@ struct graph {
 
 static int graph_allocate(struct graph *graph)
 {
-        const struct parts_wanted *wanted = graph->wanted;
+        const struct batches_wanted *wanted = graph->wanted;
         uint64_t nodes_len = (uint64_t)wanted->count * sizeof(struct node);
         uint64_t edges_len = (uint64_t)wanted->move_count * sizeof(uint32_t);
 
@@ -65,7 +65,7 @@ static int graph_allocate(struct graph *graph)
 }
 
 /* The indices of both pages of a move. */
-static bool find_ends(const struct parts_wanted *wanted, const struct parts_move *move, uint32_t *source,
+static bool find_ends(const struct batches_wanted *wanted, const struct batches_move *move, uint32_t *source,
                       uint32_t *target)
 {
         *source = find(wanted->pages, wanted->count, move->source);
@@ -76,7 +76,7 @@ static bool find_ends(const struct parts_wanted *wanted, const struct parts_move
 
 static void graph_build(struct graph *graph)
 {
-        const struct parts_wanted *wanted = graph->wanted;
+        const struct batches_wanted *wanted = graph->wanted;
         uint32_t source, target, begin = 0;
 
         for (uint32_t i = 0; i < wanted->move_count; i++)
@@ -97,14 +97,14 @@ static void graph_build(struct graph *graph)
 
 /* ---- The walk ---- */
 
-static void order_push(struct parts *parts, uint32_t page)
+static void order_push(struct batches *batches, uint32_t page)
 {
-        ((uint32_t *)parts->order.items)[parts->order.count++] = page;
+        ((uint32_t *)batches->order.items)[batches->order.count++] = page;
 }
 
-static void cluster_close(struct parts *parts)
+static void cluster_close(struct batches *batches)
 {
-        ((uint32_t *)parts->ends.items)[parts->ends.count++] = parts->order.count;
+        ((uint32_t *)batches->ends.items)[batches->ends.count++] = batches->order.count;
 }
 
 static void walk_into(struct graph *graph, uint32_t page, uint32_t caller)
@@ -126,9 +126,9 @@ static void take_cluster(struct graph *graph, uint32_t page)
         do {
                 member = graph->stack[--graph->stack_count];
                 graph->nodes[member].is_open = false;
-                order_push(graph->parts, member);
+                order_push(graph->batches, member);
         } while (member != page);
-        cluster_close(graph->parts);
+        cluster_close(graph->batches);
 }
 
 static void lower(struct node *node, uint32_t number)
@@ -168,10 +168,10 @@ static void walk_from(struct graph *graph, uint32_t root)
         }
 }
 
-/* Those that must go with the first part, and what they need, become one cluster. */
+/* Those that must go with the first batch, and what they need, become one cluster. */
 static void walk_first(struct graph *graph)
 {
-        const struct parts_wanted *wanted = graph->wanted;
+        const struct batches_wanted *wanted = graph->wanted;
 
         for (uint32_t i = 0; i < wanted->first_count; i++) {
                 uint32_t page = find(wanted->pages, wanted->count, wanted->first[i]);
@@ -179,23 +179,23 @@ static void walk_first(struct graph *graph)
                 if (is_at(wanted->pages, wanted->count, page, wanted->first[i]))
                         walk_from(graph, page);
         }
-        graph->parts->ends.count = 0;
-        if (graph->parts->order.count)
-                cluster_close(graph->parts);
+        graph->batches->ends.count = 0;
+        if (graph->batches->order.count)
+                cluster_close(graph->batches);
 }
 
-int parts_plan(struct parts *parts, const struct parts_wanted *wanted)
+int batches_plan(struct batches *batches, const struct batches_wanted *wanted)
 {
-        struct graph graph = { .wanted = wanted, .parts = parts };
+        struct graph graph = { .wanted = wanted, .batches = batches };
 
-        *parts = (struct parts){ 0 };
+        *batches = (struct batches){ 0 };
         if (!wanted->count)
                 return 0;
-        int err = vector_reserve(&parts->order, wanted->count, sizeof(uint32_t));
+        int err = vector_reserve(&batches->order, wanted->count, sizeof(uint32_t));
         if (!err)
-                err = vector_reserve(&parts->ends, wanted->count, sizeof(uint32_t));
+                err = vector_reserve(&batches->ends, wanted->count, sizeof(uint32_t));
         if (!err)
-                err = vector_reserve(&parts->part, wanted->count, sizeof(uint32_t));
+                err = vector_reserve(&batches->batch, wanted->count, sizeof(uint32_t));
         if (!err)
                 err = graph_allocate(&graph);
         if (err)
@@ -208,18 +208,18 @@ int parts_plan(struct parts *parts, const struct parts_wanted *wanted)
         return 0;
 }
 
-void parts_free(struct parts *parts)
+void batches_free(struct batches *batches)
 {
-        vector_free(&parts->order, sizeof(uint32_t));
-        vector_free(&parts->ends, sizeof(uint32_t));
-        vector_free(&parts->part, sizeof(uint32_t));
+        vector_free(&batches->order, sizeof(uint32_t));
+        vector_free(&batches->ends, sizeof(uint32_t));
+        vector_free(&batches->batch, sizeof(uint32_t));
 }
 
-/* ---- Parts ---- */
+/* ---- Batches ---- */
 
-bool parts_are_done(const struct parts *parts)
+bool batches_are_done(const struct batches *batches)
 {
-        return parts->cluster == parts->ends.count;
+        return batches->cluster == batches->ends.count;
 }
 
 static bool is_less(const void *arg, uint32_t a, uint32_t b)
@@ -228,27 +228,27 @@ static bool is_less(const void *arg, uint32_t a, uint32_t b)
         return a < b;
 }
 
-uint32_t parts_next(struct parts *parts, uint32_t limit, const uint32_t **pages)
+uint32_t batches_next(struct batches *batches, uint32_t limit, const uint32_t **pages)
 {
-        const uint32_t *ends = parts->ends.items;
-        uint32_t begin = parts->cluster ? ends[parts->cluster - 1] : 0;
-        uint32_t *part = parts->part.items;
+        const uint32_t *ends = batches->ends.items;
+        uint32_t begin = batches->cluster ? ends[batches->cluster - 1] : 0;
+        uint32_t *batch = batches->batch.items;
         uint32_t end = begin;
 
-        parts->part_cluster = parts->cluster;
-        while (!parts_are_done(parts) && (end == begin || ends[parts->cluster] - begin <= limit))
-                end = ends[parts->cluster++];
+        batches->batch_cluster = batches->cluster;
+        while (!batches_are_done(batches) && (end == begin || ends[batches->cluster] - begin <= limit))
+                end = ends[batches->cluster++];
         if (end == begin)
                 return 0;
-        memcpy(part, (const uint32_t *)parts->order.items + begin, (end - begin) * sizeof(uint32_t));
-        heap_sort(part, end - begin, is_less, NULL);
-        *pages = part;
+        memcpy(batch, (const uint32_t *)batches->order.items + begin, (end - begin) * sizeof(uint32_t));
+        heap_sort(batch, end - begin, is_less, NULL);
+        *pages = batch;
         return end - begin;
 }
 
-void parts_again(struct parts *parts)
+void batches_again(struct batches *batches)
 {
-        parts->cluster = parts->part_cluster;
+        batches->cluster = batches->batch_cluster;
 }
 
 /* ---- Lists ---- */
@@ -259,7 +259,7 @@ static uint64_t added(const uint64_t *pages, const uint32_t *indices, uint32_t i
         return pages[indices ? indices[i] : i];
 }
 
-int parts_list_add(struct vector *list, const uint64_t *pages, const uint32_t *indices, uint32_t count)
+int batches_list_add(struct vector *list, const uint64_t *pages, const uint32_t *indices, uint32_t count)
 {
         uint32_t old = list->count, end = old + count;
         int err = vector_reserve(list, end, sizeof(uint64_t));

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A checkpoint in parts: brute force over every cut.
+"""A checkpoint in batches: brute force over every cut.
 
-The double-write area is bounded, so the pages of a checkpoint go home in parts, each through the area that the manifest
+The double-write area is bounded, so the pages of a checkpoint go home in batches, each through the area that the manifest
 does not name. While some pages stand at the new commit C and others at the base B, a crash finds both. A record of the log
 is a difference: it is right on its exact predecessor only, and may say "moved from page X".
 
@@ -25,14 +25,14 @@ The rules; each is left out by its name, and is then found out:
 
     order     CP1  a page goes home no later than the pages that it was moved from since the base: the difference needs
                   their older state
-    together  CP2  pages that were moved in a circle go home in one part
+    together  CP2  pages that were moved in a circle go home in one batch
     list      CP3  the area lists the pages that stand at C already; records up to C are skipped for them
-    keep      CP4  the list of an area has those of the parts before
+    keep      CP4  the list of an area has those of the batches before
     finish    CP5  recovery from the middle of a checkpoint first brings all pages to the same C
-    sync      CP6  a part is home, and synced, before the manifest names the next one
-    base      CP7  the manifest's base is B until its area has the last part
-    first     CP8  what the area before has and home lacks goes with the first part: that area is given up then
-    carry     CP9  a page that is held back is in every area from its part on
+    sync      CP6  a batch is home, and synced, before the manifest names the next one
+    base      CP7  the manifest's base is B until its area has the last batch
+    first     CP8  what the area before has and home lacks goes with the first batch: that area is given up then
+    carry     CP9  a page that is held back is in every area from its batch on
     again     CP10 who goes on for a dead checkpointer first brings home what the named area has
     named     CP11 ... and nothing else of what stands at C: a write of the same bytes may arrive torn, and no area has them
     end       CP12 the areas of a recovery say that the log has nothing beyond C: it is not looked at again from there on
@@ -44,9 +44,9 @@ The rules; each is left out by its name, and is then found out:
     told      CP14 ... on disk before the manifest names an area
     lists     CP14 ... and is listed with what stands at C: what it would be made from may go home before
 
-    python3 checkpoint_parts.py               expects 0 wrong
-    python3 checkpoint_parts.py RULE...       without these
-    python3 checkpoint_parts.py --all         all of it; exit 0: as expected
+    python3 checkpoint_batches.py               expects 0 wrong
+    python3 checkpoint_batches.py RULE...       without these
+    python3 checkpoint_batches.py --all         all of it; exit 0: as expected
 """
 import itertools
 import subprocess
@@ -470,7 +470,7 @@ def crash_with_tail(first, whole, judge):
 
 
 def run(first, then, held, judge, later=()):
-    """Commits, a checkpoint that holds pages back, commits, and a checkpoint in parts, of which the later ones are not."""
+    """Commits, a checkpoint that holds pages back, commits, and a checkpoint in batches, of which the later ones are not."""
     program = f"{first} then {then}, held {sorted(held)}, later {later}"
     for count in itertools.count(0):
         world = World(judge)

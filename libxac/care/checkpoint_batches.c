@@ -2,7 +2,7 @@
 #include "libxac/care/checkpoint.h"
 
 /*
- * A checkpoint in parts, for pages that are more than a double-write area may have. recovery/checkpoint_plan.h says
+ * A checkpoint in batches, for pages that are more than a double-write area may have. recovery/checkpoint_plan.h says
  * which step comes when; here they are taken.
  *
  * A version that has been superseded meanwhile goes home like the others. It is not the page's newest, so its head
@@ -17,7 +17,7 @@
 #include "recovery/checkpoint_plan.h"
 
 /* A page of the plan has the index of its slot in checkpoint->dirty. */
-struct in_parts {
+struct in_batches {
         struct checkpoint *checkpoint;
         struct area_contents named; /* what the manifest's area has */
         struct vector pages;        /* of struct plan_page */
@@ -26,7 +26,7 @@ struct in_parts {
         struct dirty home;   /* what of a step goes home */
 };
 
-static void close_parts(struct in_parts *in)
+static void close_batches(struct in_batches *in)
 {
         checkpoint_plan_free(&in->plan);
         area_contents_free(&in->named);
@@ -37,7 +37,7 @@ static void close_parts(struct in_parts *in)
 
 /* ---- The plan ---- */
 
-static int read_named_area(struct in_parts *in)
+static int read_named_area(struct in_batches *in)
 {
         const struct checkpoint *checkpoint = in->checkpoint;
         const struct manifest *manifest = &checkpoint->manifest;
@@ -58,7 +58,7 @@ static bool is_held_back(const struct checkpoint *checkpoint, uint32_t no, uint6
                (writer->is_in_use && writer->is_in_use(writer->in_use_arg, page));
 }
 
-static int list_pages(struct in_parts *in)
+static int list_pages(struct in_batches *in)
 {
         const struct checkpoint *checkpoint = in->checkpoint;
         const struct dirty *dirty = &checkpoint->dirty;
@@ -74,7 +74,7 @@ static int list_pages(struct in_parts *in)
         return err;
 }
 
-static int make_plan(struct in_parts *in, bool is_begun, uint32_t most)
+static int make_plan(struct in_batches *in, bool is_begun, uint32_t most)
 {
         struct vector moves = { 0 };
         int err = moves_read(in->checkpoint->shared, in->checkpoint->sequence, &moves);
@@ -88,7 +88,7 @@ static int make_plan(struct in_parts *in, bool is_begun, uint32_t most)
                                                                              .named = &in->named,
                                                                              .is_begun = is_begun,
                                                                              .most = most });
-        vector_free(&moves, sizeof(struct parts_move));
+        vector_free(&moves, sizeof(struct batches_move));
         return err;
 }
 
@@ -103,33 +103,33 @@ static int choose(struct dirty *list, const struct dirty *all, const uint32_t *i
         return err;
 }
 
-static int write_area(struct in_parts *in, const struct plan_step *step)
+static int write_area(struct in_batches *in, const struct plan_step *step)
 {
         struct checkpoint *checkpoint = in->checkpoint;
-        const struct area_part part = { .position = checkpoint->position,
-                                        .redo = checkpoint->redo,
-                                        .listed = step->listed,
-                                        .listed_count = step->listed_count };
+        const struct area_batch batch = { .position = checkpoint->position,
+                                          .redo = checkpoint->redo,
+                                          .listed = step->listed,
+                                          .listed_count = step->listed_count };
         int err = choose(&in->images, &checkpoint->dirty, step->image, step->image_count);
-        return err ? err : checkpoint_write_area(checkpoint, &in->images, step->is_last ? NULL : &part);
+        return err ? err : checkpoint_write_area(checkpoint, &in->images, step->is_last ? NULL : &batch);
 }
 
-static int name_area(const struct in_parts *in, const struct plan_step *step)
+static int name_area(const struct in_batches *in, const struct plan_step *step)
 {
         struct checkpoint *checkpoint = in->checkpoint;
         /* Before the manifest says so: whoever finishes it finds its versions. */
         atomic_store(&checkpoint->shared->control->checkpoint_target, checkpoint->sequence);
-        hook_step(HOOK_PARTS_BEGUN);
+        hook_step(HOOK_BATCHES_BEGUN);
         return checkpoint_name_area(checkpoint, !step->is_last);
 }
 
-static int take_home(struct in_parts *in, const struct plan_step *step)
+static int take_home(struct in_batches *in, const struct plan_step *step)
 {
         int err = choose(&in->home, &in->checkpoint->dirty, step->home, step->home_count);
         return err ? err : home_write_slots_locked(in->checkpoint->writer, &in->home);
 }
 
-static int take_step(struct in_parts *in)
+static int take_step(struct in_batches *in)
 {
         struct plan_step step;
         int err = checkpoint_plan_next(&in->plan, &step);
@@ -143,7 +143,7 @@ static int take_step(struct in_parts *in)
         return err ? err : take_home(in, &step);
 }
 
-static int take_steps(struct in_parts *in)
+static int take_steps(struct in_batches *in)
 {
         int err = 0;
         while (!err && !checkpoint_plan_is_done(&in->plan))
@@ -153,7 +153,7 @@ static int take_steps(struct in_parts *in)
 
 /* ---- All of them ---- */
 
-static int run(struct in_parts *in, bool is_begun, uint32_t most)
+static int run(struct in_batches *in, bool is_begun, uint32_t most)
 {
         int err = read_named_area(in);
         if (!err && is_begun) {
@@ -165,23 +165,23 @@ static int run(struct in_parts *in, bool is_begun, uint32_t most)
         return err ? err : take_steps(in);
 }
 
-static int run_parts(struct checkpoint *checkpoint, bool is_begun, uint32_t most)
+static int run_batches(struct checkpoint *checkpoint, bool is_begun, uint32_t most)
 {
-        struct in_parts in = { .checkpoint = checkpoint,
-                               .images = { .shared = checkpoint->shared },
-                               .home = { .shared = checkpoint->shared } };
+        struct in_batches in = { .checkpoint = checkpoint,
+                                 .images = { .shared = checkpoint->shared },
+                                 .home = { .shared = checkpoint->shared } };
         int err = run(&in, is_begun, most);
-        close_parts(&in);
+        close_batches(&in);
         return err;
 }
 
-int checkpoint_parts_begin(struct checkpoint *checkpoint, uint32_t most)
+int checkpoint_batches_begin(struct checkpoint *checkpoint, uint32_t most)
 {
-        return run_parts(checkpoint, false, most);
+        return run_batches(checkpoint, false, most);
 }
 
-int checkpoint_parts_go_on(struct checkpoint *checkpoint)
+int checkpoint_batches_go_on(struct checkpoint *checkpoint)
 {
         const struct control *control = checkpoint->shared->control;
-        return run_parts(checkpoint, true, area_pages_max(control->area_bytes, control->page_bytes));
+        return run_batches(checkpoint, true, area_pages_max(control->area_bytes, control->page_bytes));
 }

@@ -171,12 +171,12 @@ static void count_home(const struct sys_change *change)
                 home_bytes += (uint64_t)change->result;
 }
 
-/* CP11: what the parts before have brought home is not written again. */
+/* CP11: what the batches before have brought home is not written again. */
 static void who_goes_on_writes_what_the_named_area_has(void)
 {
         enter(PAGES);
         write_all(0, PAGES, 10000);
-        fails_at = 11; /* of some part in the middle */
+        fails_at = 11; /* of some batch in the middle */
         sys_fail = let_one_fail;
         check_equal(xac_checkpoint(env), -ENOMEM);
         sys_fail = NULL;
@@ -231,5 +231,5 @@ int main(void)
                 isolated_timed(more_moves_than_can_be_noted, SECONDS),
         };
 
-        return cmocka_run_group_tests_name("checkpoint_parts", tests, NULL, NULL);
+        return cmocka_run_group_tests_name("checkpoint_batches", tests, NULL, NULL);
 }
