@@ -363,7 +363,7 @@ static int load(struct backup_index *index, int fd)
 static bool is_of_its_commit(const struct manifest *manifest, uint64_t sequence)
 {
         return manifest->base_sequence == sequence && manifest->base_position == manifest->segment_bytes &&
-               manifest->redo_position == manifest->segment_bytes && manifest->is_clean && manifest->area < 0;
+               manifest->redo_position == manifest->segment_bytes && manifest->is_clean && manifest->buffer < 0;
 }
 
 /* Who restores it would get an environment of another commit than is told, or one with a log that is not there. */

@@ -72,7 +72,7 @@ enum hook_step {
         HOOK_CHECKPOINT_PINNED,
         HOOK_SLOT_SEEN,     /* by a checkpoint, that knows only its tag */
         HOOK_BATCHES_BEGUN, /* of a checkpoint; the manifest does not know */
-        HOOK_AREA_WRITTEN,
+        HOOK_DOUBLE_WRITE_STORED,
         HOOK_MANIFEST_NAMED, /* the manifest names the new checkpoint */
         HOOK_RECYCLED,
         HOOK_STEPS
@@ -80,42 +80,42 @@ enum hook_step {
 
 enum hook_bug {
         HOOK_NO_BUG,
-        HOOK_BUG_NO_VALIDATION,          /* conflicts are not looked for */
-        HOOK_BUG_NO_LATE_VALIDATION,     /* nor, under the lock, for what came since */
-        HOOK_BUG_SLOT_REUSED_EARLY,      /* while a snapshot still sees its version */
-        HOOK_BUG_VIEW_NOT_SYNCED,        /* pages that others changed stay mapped */
-        HOOK_BUG_INNER_ABORT_LEAKS,      /* the inner level's writes stay */
-        HOOK_BUG_HEADS_BEFORE_DECISION,  /* R5 */
-        HOOK_BUG_NO_RECHECK_AT_BEGIN,    /* R1 */
-        HOOK_BUG_LOG_NOT_SYNCED,         /* commits return before their record is on disk */
-        HOOK_BUG_SYNCS_OUT_OF_ORDER,     /* the manifest names an area that is not yet on disk */
-        HOOK_BUG_HOME_BEFORE_AREA,       /* pages go home before the area holds them */
-        HOOK_BUG_HOME_BEFORE_LOG,        /* ... before their record is on disk (I2) */
-        HOOK_BUG_MANIFEST_NOT_SYNCED,    /* log and area are used again before the manifest is on disk */
-        HOOK_BUG_CHECKSUM_IGNORED,       /* of records */
-        HOOK_BUG_STALE_RECORD_ACCEPTED,  /* incarnations are not compared (R11) */
-        HOOK_BUG_REPLAY_AT_HOME,         /* replay writes to home at once: not idempotent (R17) */
-        HOOK_BUG_MARK_BEYOND_LOG,        /* a group's mark names commits of the backlog (R19) */
-        HOOK_BUG_BACKLOG_NOT_PINNED,     /* what pages were when it began is given up */
-        HOOK_BUG_BACKLOG_OVERTAKEN,      /* a commit with a record of its own does not wait until there is none */
-        HOOK_BUG_MERGE_NOT_FINISHED,     /* of a merged record that a dead process had decided nothing is left */
-        HOOK_BUG_LOST_FRAME_SHOWN,       /* what a commit that failed had written stays in the page's frame */
-        HOOK_BUG_BATCHES_UNORDERED,      /* batches go home whatever was moved from them (CP1, CP2) */
-        HOOK_BUG_BATCH_NOT_LISTED,       /* an area does not say what stands at the checkpoint already (CP4) */
-        HOOK_BUG_HOME_NOT_SYNCED,        /* pages that went home are not (CP6, R13) */
-        HOOK_BUG_BATCHES_AREA_GIVEN_UP,  /* what the area before has goes home with any batch (CP8) */
-        HOOK_BUG_BATCH_NOT_CARRIED,      /* pages that are held back are in one area only (CP9) */
-        HOOK_BUG_BATCHES_NOT_AGAIN,      /* whoever goes on trusts that the last batch came home (CP10) */
-        HOOK_BUG_ARCHIVE_NOT_SYNCED,     /* log is given up before the archive has it on disk */
-        HOOK_BUG_RECYCLED_UNARCHIVED,    /* before the archive has it at all */
-        HOOK_BUG_CHECKSUMS_NOT_SYNCED,   /* checksums of pages that went home are not (R29) */
-        HOOK_BUG_CHECKSUMS_NOT_RESTORED, /* recovery leaves those of the area's pages as they are */
-        HOOK_BUG_FRAGMENTS_LOST,         /* a commit does not look whether its fragments have lapsed (R35) */
-        HOOK_BUG_POOL_UNLOCKED,          /* a list of the pool is changed without its lock */
-        HOOK_BUG_STILL_PUBLISHED,        /* a slot that is superseded keeps its state */
-        HOOK_BUG_LEVEL_KEPT,             /* an inner level ends and stays on the list of levels */
-        HOOK_BUG_HOME_WRITABLE,          /* a view takes down that a page is writable where it shows home */
-        HOOK_BUG_FRAME_NOT_YIELDED,      /* a transaction writes to a frame that is the view's still */
+        HOOK_BUG_NO_VALIDATION,            /* conflicts are not looked for */
+        HOOK_BUG_NO_LATE_VALIDATION,       /* nor, under the lock, for what came since */
+        HOOK_BUG_SLOT_REUSED_EARLY,        /* while a snapshot still sees its version */
+        HOOK_BUG_VIEW_NOT_SYNCED,          /* pages that others changed stay mapped */
+        HOOK_BUG_INNER_ABORT_LEAKS,        /* the inner level's writes stay */
+        HOOK_BUG_HEADS_BEFORE_DECISION,    /* R5 */
+        HOOK_BUG_NO_RECHECK_AT_BEGIN,      /* R1 */
+        HOOK_BUG_LOG_NOT_SYNCED,           /* commits return before their record is on disk */
+        HOOK_BUG_SYNCS_OUT_OF_ORDER,       /* the manifest names a double-write buffer that is not yet on disk */
+        HOOK_BUG_HOME_BEFORE_DOUBLE_WRITE, /* pages go home before the double-write buffer holds them */
+        HOOK_BUG_HOME_BEFORE_LOG,          /* ... before their record is on disk (I2) */
+        HOOK_BUG_MANIFEST_NOT_SYNCED,   /* log and double-write buffer are used again before the manifest is on disk */
+        HOOK_BUG_CHECKSUM_IGNORED,      /* of records */
+        HOOK_BUG_STALE_RECORD_ACCEPTED, /* incarnations are not compared (R11) */
+        HOOK_BUG_REPLAY_AT_HOME,        /* replay writes to home at once: not idempotent (R17) */
+        HOOK_BUG_MARK_BEYOND_LOG,       /* a group's mark names commits of the backlog (R19) */
+        HOOK_BUG_BACKLOG_NOT_PINNED,    /* what pages were when it began is given up */
+        HOOK_BUG_BACKLOG_OVERTAKEN,     /* a commit with a record of its own does not wait until there is none */
+        HOOK_BUG_MERGE_NOT_FINISHED,    /* of a merged record that a dead process had decided nothing is left */
+        HOOK_BUG_LOST_FRAME_SHOWN,      /* what a commit that failed had written stays in the page's frame */
+        HOOK_BUG_BATCHES_UNORDERED,     /* batches go home whatever was moved from them (CP1, CP2) */
+        HOOK_BUG_BATCH_NOT_LISTED, /* a double-write buffer does not say what stands at the checkpoint already (CP4) */
+        HOOK_BUG_HOME_NOT_SYNCED,  /* pages that went home are not (CP6, R13) */
+        HOOK_BUG_BATCHES_BUFFER_GIVEN_UP, /* what the double-write buffer before has goes home with any batch (CP8) */
+        HOOK_BUG_BATCH_NOT_CARRIED,       /* pages that are held back are in one double-write buffer only (CP9) */
+        HOOK_BUG_BATCHES_NOT_AGAIN,       /* whoever goes on trusts that the last batch came home (CP10) */
+        HOOK_BUG_ARCHIVE_NOT_SYNCED,      /* log is given up before the archive has it on disk */
+        HOOK_BUG_RECYCLED_UNARCHIVED,     /* before the archive has it at all */
+        HOOK_BUG_CHECKSUMS_NOT_SYNCED,    /* checksums of pages that went home are not (R29) */
+        HOOK_BUG_CHECKSUMS_NOT_RESTORED,  /* recovery leaves those of the double-write buffer's pages as they are */
+        HOOK_BUG_FRAGMENTS_LOST,          /* a commit does not look whether its fragments have lapsed (R35) */
+        HOOK_BUG_POOL_UNLOCKED,           /* a list of the pool is changed without its lock */
+        HOOK_BUG_STILL_PUBLISHED,         /* a slot that is superseded keeps its state */
+        HOOK_BUG_LEVEL_KEPT,              /* an inner level ends and stays on the list of levels */
+        HOOK_BUG_HOME_WRITABLE,           /* a view takes down that a page is writable where it shows home */
+        HOOK_BUG_FRAME_NOT_YIELDED,       /* a transaction writes to a frame that is the view's still */
         HOOK_BUGS
 };
 

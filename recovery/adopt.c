@@ -224,7 +224,7 @@ static int take_of_another(struct adopt *adopt)
 /* A volatile session that did not end has changed checksums, too, without the manifest. */
 static int judge_seal(struct adopt *adopt)
 {
-        static const struct area_contents none;
+        static const struct double_write_contents none;
         enum seal_verdict verdict = SEAL_WHOLE;
         struct stat st;
         int err = sys_stat(adopt->compare.data_fd, &st);

@@ -28,8 +28,8 @@ struct adoption {
         void *arg;
 };
 
-/* Caller holds the environment alone, and the manifest says that it is clean and has no area. Changes no data file. The
- * manifest gets the seals of what was adopted, and is the caller's to write. */
+/* Caller holds the environment alone, and the manifest says that it is clean and has no double-write buffer. Changes no
+ * data file. The manifest gets the seals of what was adopted, and is the caller's to write. */
 int adopt_run(const struct adoption *adoption, struct manifest *manifest);
 
 /* The first file, from number `from` on, that is not as it was closed, as far as size, time and number tell;

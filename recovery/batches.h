@@ -11,7 +11,8 @@
  *
  *      CP1   a page goes home no later than those that it was moved from since the base
  *      CP2   pages that were moved in a circle go home in one batch
- *      CP8   what the area before has, and home lacks, goes with the first batch, as that area is given up then
+ *      CP8   what the double-write buffer before has, and home lacks, goes with the first batch, as that buffer is
+ *            given up then
  *
  * Pages that must go together are a cluster. Clusters are the strongly connected components of the moves (Tarjan 1972),
  * which come out in the order that is wanted.

@@ -12,7 +12,7 @@
 #include "base/sys.h"
 #include "recovery/adopt.h"
 #include "recovery/page_name.h"
-#include "recovery/recover_area.h"
+#include "recovery/recover_double_write.h"
 #include "recovery/seal.h"
 
 enum { TOLD_MAX = 20, PROGRESS_PAGES = 4096 };
@@ -23,7 +23,7 @@ struct check {
         struct recovery *recovery;
         const struct manifest *manifest;
         struct findings *findings;
-        struct area_contents area;
+        struct double_write_contents buffer;
         uint32_t file_no;
         bool is_at_rest; /* closed: others may have changed its files */
         bool is_changed; /* by others, as its time says: what differs is no damage */
@@ -89,7 +89,8 @@ static bool is_in_flight(const struct check *check, uint64_t page_no)
 {
         const uint64_t first = page_no - page_no % CHECKSUMS_BLOCK_PAGES;
 
-        return area_pages_has(&check->area, page_id(check, first), page_id(check, first + CHECKSUMS_BLOCK_PAGES - 1));
+        return double_write_pages_has(&check->buffer, page_id(check, first),
+                                      page_id(check, first + CHECKSUMS_BLOCK_PAGES - 1));
 }
 
 static int visit_lost(struct check *check, const struct checksums_page *page)
@@ -110,7 +111,7 @@ static int visit_page(void *arg, const struct checksums_page *page)
         struct check *check = arg;
         int worth = CHECKSUMS_SOUND;
 
-        if (area_pages_has(&check->area, page_id(check, page->page_no), page_id(check, page->page_no)))
+        if (double_write_pages_has(&check->buffer, page_id(check, page->page_no), page_id(check, page->page_no)))
                 return 0;
         if (page->is_lost)
                 return visit_lost(check, page);
@@ -210,7 +211,7 @@ static int check_seal(struct check *check, int checksums_fd, const struct checks
         int err = sys_stat(check->compare.data_fd, &st);
         const struct seal_files files = { checksums_fd, err ? 0 : (uint64_t)st.st_size };
         if (!err)
-                err = seal_judge(check->manifest, check->file_no, &files, &check->area, &verdict);
+                err = seal_judge(check->manifest, check->file_no, &files, &check->buffer, &verdict);
         if (err)
                 return err;
         if (check->is_at_rest && seal_is_of_another(check->manifest, check->file_no, noted)) {
@@ -325,9 +326,9 @@ int check_checksums(struct recovery *recovery, const struct manifest *manifest, 
         struct check check = { .recovery = recovery,
                                .manifest = manifest,
                                .findings = findings,
-                               .is_at_rest = manifest->is_clean && manifest->area < 0,
+                               .is_at_rest = manifest->is_clean && manifest->buffer < 0,
                                .progress = { .recovery = recovery, .what = "sum", .step = PROGRESS_PAGES } };
-        int err = area_pages_read(recovery->directory, manifest, &check.area);
+        int err = double_write_pages_read(recovery->directory, manifest, &check.buffer);
 
         check.compare = (struct checksums_compare){
                 .page_bytes = manifest->page_bytes, .visit = visit_page, .progress = tell_progress, .arg = &check
@@ -337,6 +338,6 @@ int check_checksums(struct recovery *recovery, const struct manifest *manifest, 
         else
                 for (uint32_t i = 0; !err && i < manifest->file_count; i++)
                         err = check_file(&check, i);
-        area_contents_free(&check.area);
+        double_write_contents_free(&check.buffer);
         return err;
 }

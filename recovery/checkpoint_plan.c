@@ -36,8 +36,8 @@ static int sort_out_new(struct checkpoint_plan *plan, const struct plan_wanted *
         return err;
 }
 
-/* CP10. Of what stands at C, the named area has what is held back and what may not be home. Other versions in the pool
- * have been superseded; they are home, although no head says so (CP11). */
+/* CP10. Of what stands at C, the named buffer has what is held back and what may not be home. Other versions in the
+ * pool have been superseded; they are home, although no head says so (CP11). */
 static int sort_out_begun(struct checkpoint_plan *plan, const struct plan_wanted *wanted)
 {
         const struct vector *named = &wanted->named->pages, *listed = &wanted->named->listed;
@@ -58,7 +58,7 @@ static int sort_out_begun(struct checkpoint_plan *plan, const struct plan_wanted
 
 static int order(struct checkpoint_plan *plan, const struct plan_wanted *wanted)
 {
-        const bool has_first = !wanted->is_begun && !hook_has_bug(HOOK_BUG_BATCHES_AREA_GIVEN_UP);
+        const bool has_first = !wanted->is_begun && !hook_has_bug(HOOK_BUG_BATCHES_BUFFER_GIVEN_UP);
         int err = vector_reserve(&plan->rest_pages, plan->rest.count, sizeof(uint64_t));
         if (err)
                 return err;
@@ -77,7 +77,7 @@ static int order(struct checkpoint_plan *plan, const struct plan_wanted *wanted)
 
 int checkpoint_plan_make(struct checkpoint_plan *plan, const struct plan_wanted *wanted)
 {
-        *plan = (struct checkpoint_plan){ .pages = wanted->pages, .most = wanted->most, .stage = PLAN_AREAS };
+        *plan = (struct checkpoint_plan){ .pages = wanted->pages, .most = wanted->most, .stage = PLAN_BUFFERS };
         int err = wanted->is_begun ? sort_out_begun(plan, wanted) : sort_out_new(plan, wanted);
         if (wanted->is_begun && !hook_has_bug(HOOK_BUG_BATCHES_NOT_AGAIN))
                 plan->stage = PLAN_AGAIN;
@@ -106,21 +106,21 @@ static int list_last_batch(struct checkpoint_plan *plan)
         return err;
 }
 
-/* What is carried takes half of the area at most, unless it is more: then the area has as much again. */
+/* What is carried takes half of the buffer at most, unless it is more: then the buffer has as much again. */
 static uint32_t batch_limit(const struct checkpoint_plan *plan)
 {
         const uint32_t carried = plan->carried.count;
         return carried > plan->most / 2 ? carried : plan->most - carried;
 }
 
-static int add_to_area(struct checkpoint_plan *plan, uint32_t index)
+static int add_to_buffer(struct checkpoint_plan *plan, uint32_t index)
 {
         int err = add(&plan->images, index);
         return err ? err : add(plan->pages[index].is_held ? &plan->carried : &plan->home, index);
 }
 
-/* What the area is to have: those that are carried on, and the batch's pages. */
-static int fill_area(struct checkpoint_plan *plan)
+/* What the buffer is to have: those that are carried on, and the batch's pages. */
+static int fill_buffer(struct checkpoint_plan *plan)
 {
         int err = 0;
         plan->images.count = plan->home.count = 0;
@@ -130,28 +130,28 @@ static int fill_area(struct checkpoint_plan *plan)
         for (uint32_t i = 0; i < plan->carried_before && !err; i++)
                 err = add(&plan->images, get(&plan->carried, i));
         for (uint32_t i = 0; i < plan->batch_count && !err; i++)
-                err = add_to_area(plan, get(&plan->rest, plan->batch[i]));
+                err = add_to_buffer(plan, get(&plan->rest, plan->batch[i]));
         heap_sort(plan->images.items, plan->images.count, is_less, NULL);
         return err;
 }
 
-static int next_area(struct checkpoint_plan *plan)
+static int next_buffer(struct checkpoint_plan *plan)
 {
         int err = list_last_batch(plan);
         if (err)
                 return err;
         plan->batch_count = batches_next(&plan->batches, batch_limit(plan), &plan->batch);
-        return fill_area(plan);
+        return fill_buffer(plan);
 }
 
 int checkpoint_plan_next(struct checkpoint_plan *plan, struct plan_step *step)
 {
-        const bool has_area = plan->stage == PLAN_AREAS;
-        int err = has_area ? next_area(plan) : 0;
+        const bool has_buffer = plan->stage == PLAN_BUFFERS;
+        int err = has_buffer ? next_buffer(plan) : 0;
         if (err)
                 return err;
-        plan->stage = has_area && batches_are_done(&plan->batches) ? PLAN_DONE : PLAN_AREAS;
-        *step = (struct plan_step){ .has_area = has_area,
+        plan->stage = has_buffer && batches_are_done(&plan->batches) ? PLAN_DONE : PLAN_BUFFERS;
+        *step = (struct plan_step){ .has_buffer = has_buffer,
                                     .is_last = plan->stage == PLAN_DONE,
                                     .image = plan->images.items,
                                     .image_count = plan->images.count,
@@ -164,12 +164,12 @@ int checkpoint_plan_next(struct checkpoint_plan *plan, struct plan_step *step)
 
 int checkpoint_plan_halve(struct checkpoint_plan *plan)
 {
-        if (plan->most <= AREA_PAGES_MIN)
+        if (plan->most <= DOUBLE_WRITE_PAGES_MIN)
                 return -ENOSPC;
         plan->most /= 2;
         plan->carried.count = plan->carried_before;
         plan->batch_count = 0;
-        plan->stage = PLAN_AREAS;
+        plan->stage = PLAN_BUFFERS;
         batches_again(&plan->batches);
         return 0;
 }

@@ -38,8 +38,8 @@ void findings_begin(struct recovery *recovery)
         recovery->has_given_up = false;
         recovery->has_lost = false;
         recovery->lost = 0;
-        recovery->is_area_damaged = false;
-        recovery->is_area_known = false;
+        recovery->is_buffer_damaged = false;
+        recovery->is_buffer_known = false;
         recovery->may_give_up = false;
         memset(recovery->damage, 0, sizeof(recovery->damage));
 }

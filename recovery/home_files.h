@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "recovery/area.h"
+#include "recovery/double_write.h"
 #include "recovery/findings.h"
 #include "recovery/manifest.h"
 
@@ -79,9 +79,9 @@ int home_files_find(const struct home_files *homes, uint64_t page, uint32_t chec
  * are not written again, which might tear them (CP11). On disk after home_files_sync only. */
 int home_files_keep(struct home_files *homes, const struct page_image *image);
 
-/* Of a page that nobody has any more (CP14): its checksum becomes that of what it was, as far as the area tells by a
- * CRC, or one that no page has. What stands at home is left there, and is damaged for everybody. XAC_CORRUPT, reported:
- * there are no checksums to say so, or home_files_need. On disk after home_files_sync only. */
+/* Of a page that nobody has any more (CP14): its checksum becomes that of what it was, as far as the double-write
+ * buffer tells by a CRC, or one that no page has. What stands at home is left there, and is damaged for everybody.
+ * XAC_CORRUPT, reported: there are no checksums to say so, or home_files_need. On disk after home_files_sync only. */
 int home_files_lose_known(struct home_files *homes, uint64_t page, uint32_t checksum);
 int home_files_lose(struct home_files *homes, uint64_t page);
 /* May it be lost so? Reported likewise. */

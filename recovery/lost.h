@@ -3,8 +3,8 @@
 #define RECOVERY_LOST_H
 
 /*
- * The pages that a recovery gives up, by name (CP14). What the double-write area should have of a page, and nobody has,
- * is lost; so is what the log makes of it, but for what it has as a whole.
+ * The pages that a recovery gives up, by name (CP14). What the double-write buffer should have of a page, and nobody
+ * has, is lost; so is what the log makes of it, but for what it has as a whole.
  *
  * A page that is lost stays at home as it is, and its checksum is another: of what it was at the checkpoint, so that a
  * backup that has the page like that can heal it; or, where commits have changed it since, one that no page has: what a

@@ -207,8 +207,8 @@ void manifest_begin_log(struct manifest *manifest, uint64_t sequence)
         manifest->base_position = manifest->segment_bytes;
         manifest->redo_position = manifest->segment_bytes;
         manifest->incarnation = 1;
-        manifest->area = -1;
-        manifest->area_checksum = 0;
+        manifest->buffer = -1;
+        manifest->buffer_checksum = 0;
         manifest->is_clean = 1;
         manifest->target_sequence = 0;
         manifest->session = (struct manifest_session){ 0 };

@@ -48,8 +48,8 @@ struct manifest_session {
 /* What binds the checksums of a data file to the manifest (seal.h). */
 struct manifest_seal {
         uint64_t number;  /* of the note that a close has left in the file of checksums, drawn at random */
-        uint64_t outside; /* digest of the checksums in blocks that have no page of the area, */
-        uint64_t beside;  /* and of the pages in the other blocks that are not in the area */
+        uint64_t outside; /* digest of the checksums in blocks that have no page of the double-write buffer, */
+        uint64_t beside;  /* and of the pages in the other blocks that are not in the double-write buffer */
 };
 
 /* Where the log of the last session was kept (xac_options.archive), for tools that open the environment; or, once it
@@ -72,17 +72,17 @@ struct manifest {
         uint32_t mode; /* permission bits of every file */
         uint32_t file_count;
 
-        /* The log, and the checkpoint up to which every commit is home or in the area. */
-        uint64_t segment_bytes; /* length of a log segment; a multiple of 4096 */
-        uint64_t base_sequence; /* the checkpoint's commit */
-        uint64_t base_position; /* the end of the log as of that commit */
-        uint64_t redo_position; /* where replay begins: at or before base_position */
-        uint32_t incarnation;   /* of the log's records from redo_position on; raised by each recovery */
-        int32_t area;           /* 0 or 1: the double-write area that belongs to the checkpoint; -1: none */
-        uint32_t area_checksum; /* of its header */
-        uint32_t is_clean;      /* 1: nothing was logged since the checkpoint: no replay */
-        /* 0, or: the checkpoint that is going home in batches. The area is one of its batches, and says which pages
-         * stand at that commit; all others stand at base_sequence (CP7). */
+        /* The log, and the checkpoint up to which every commit is home or in the double-write buffer. */
+        uint64_t segment_bytes;   /* length of a log segment; a multiple of 4096 */
+        uint64_t base_sequence;   /* the checkpoint's commit */
+        uint64_t base_position;   /* the end of the log as of that commit */
+        uint64_t redo_position;   /* where replay begins: at or before base_position */
+        uint32_t incarnation;     /* of the log's records from redo_position on; raised by each recovery */
+        int32_t buffer;           /* 0 or 1: the double-write buffer that belongs to the checkpoint; -1: none */
+        uint32_t buffer_checksum; /* of its header */
+        uint32_t is_clean;        /* 1: nothing was logged since the checkpoint: no replay */
+        /* 0, or: the checkpoint that is going home in batches. The double-write buffer is one of its batches, and says
+         * which pages stand at that commit; all others stand at base_sequence (CP7). */
         uint64_t target_sequence;
 
         /* For the archive (archive_format.h). They change at open, at close and in recovery. */
@@ -126,7 +126,7 @@ int manifest_read(int directory, struct manifest *manifest);
 int manifest_write(int directory, struct manifest *manifest);
 
 /* Reads it and makes sure that what was read is on disk, whatever a writer that died has left: so that the
- * area it does not name may be written (R18). Caller is the one writer. */
+ * double-write buffer it does not name may be written (R18). Caller is the one writer. */
 int manifest_read_settled(int directory, struct manifest *manifest);
 
 #endif

@@ -31,8 +31,8 @@ enum {
         AT_BASE_SEQUENCE = 72,
         AT_BASE_POSITION = 80,
         AT_REDO_POSITION = 88,
-        AT_AREA = 96,
-        AT_AREA_CHECKSUM = 100,
+        AT_BUFFER = 96,
+        AT_BUFFER_CHECKSUM = 100,
         AT_IS_CLEAN = 104,
         AT_TARGET_SEQUENCE = 112,
         AT_NAMES = 128,
@@ -92,8 +92,8 @@ static void log_fields_encode(unsigned char *slot, const struct manifest *manife
         bytes_put_u64(slot + AT_BASE_SEQUENCE, manifest->base_sequence);
         bytes_put_u64(slot + AT_BASE_POSITION, manifest->base_position);
         bytes_put_u64(slot + AT_REDO_POSITION, manifest->redo_position);
-        bytes_put_u32(slot + AT_AREA, (uint32_t)manifest->area);
-        bytes_put_u32(slot + AT_AREA_CHECKSUM, manifest->area_checksum);
+        bytes_put_u32(slot + AT_BUFFER, (uint32_t)manifest->buffer);
+        bytes_put_u32(slot + AT_BUFFER_CHECKSUM, manifest->buffer_checksum);
         bytes_put_u32(slot + AT_IS_CLEAN, manifest->is_clean);
         bytes_put_u64(slot + AT_TARGET_SEQUENCE, manifest->target_sequence);
 }
@@ -203,8 +203,8 @@ static void log_fields_decode(const unsigned char *slot, struct manifest *manife
         manifest->base_sequence = bytes_get_u64(slot + AT_BASE_SEQUENCE);
         manifest->base_position = bytes_get_u64(slot + AT_BASE_POSITION);
         manifest->redo_position = bytes_get_u64(slot + AT_REDO_POSITION);
-        manifest->area = (int32_t)bytes_get_u32(slot + AT_AREA);
-        manifest->area_checksum = bytes_get_u32(slot + AT_AREA_CHECKSUM);
+        manifest->buffer = (int32_t)bytes_get_u32(slot + AT_BUFFER);
+        manifest->buffer_checksum = bytes_get_u32(slot + AT_BUFFER_CHECKSUM);
         manifest->is_clean = bytes_get_u32(slot + AT_IS_CLEAN);
         manifest->target_sequence = 0;
         if (manifest_slot_version(slot) >= TARGET_SINCE)
@@ -300,11 +300,11 @@ static bool place_makes_sense(const struct manifest_place *place)
         return place->units ? place->units <= UNITS_MAX && place->first <= UNITS_MAX - place->units : !place->first;
 }
 
-/* It is on the way there, and has a batch in its area. */
+/* It is on the way there, and has a batch in its double-write buffer. */
 static bool target_makes_sense(const struct manifest *manifest)
 {
         return manifest->target_sequence > manifest->base_sequence && manifest->target_sequence <= SEQUENCE_MAX &&
-               manifest->area >= 0 && !manifest->is_clean;
+               manifest->buffer >= 0 && !manifest->is_clean;
 }
 
 bool manifest_sequence_makes_sense(uint64_t sequence)
@@ -327,7 +327,7 @@ static bool log_fields_make_sense(const struct manifest *manifest)
                 return false;
         if (!manifest_sequence_makes_sense(manifest->base_sequence))
                 return false;
-        if (manifest->area < -1 || manifest->area > 1)
+        if (manifest->buffer < -1 || manifest->buffer > 1)
                 return false;
         if (manifest->target_sequence && !target_makes_sense(manifest))
                 return false;

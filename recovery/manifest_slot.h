@@ -21,8 +21,8 @@
  *          72      8   base_sequence
  *          80      8   base_position
  *          88      8   redo_position
- *          96      4   area: 0, 1, or -1 for none
- *         100      4   area_checksum
+ *          96      4   buffer: 0, 1, or -1 for none
+ *         100      4   buffer_checksum
  *         104      4   is_clean
  *         108      4   zero
  *         112      8   target_sequence; before version 5 zero

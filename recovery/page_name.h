@@ -3,8 +3,8 @@
 #define RECOVERY_PAGE_NAME_H
 
 /*
- * A page's name, as it stands in the log, in areas and archives: its file's number above 28 bits, its own number in the
- * file below.
+ * A page's name, as it stands in the log, in double-write buffers and archives: its file's number above 28 bits, its
+ * own number in the file below.
  */
 
 #include <stdint.h>

@@ -5,13 +5,14 @@
  * The steps of recover.h, in order. Each leaves the disk in a state from which all of them lead to the same
  * end:
  *
- *      before 4   the old manifest rules: its area and its log are untouched, home is as of its checkpoint
- *      after 4    the new one rules: nothing has been logged since, its area holds all that may not be home
+ *      before 4   the old manifest rules: its double-write buffer and its log are untouched, home is as of its
+ *                 checkpoint
+ *      after 4    the new one rules: nothing has been logged since, its buffer holds all that may not be home
  *
  * and between the batches of a checkpoint the same, with some pages as of the one that is to come.
  *
  * The manifest must be certain to be on disk before anything else is written (manifest_read_settled): home
- * may not get ahead of the one that a power cut would bring back, nor may its area be overwritten.
+ * may not get ahead of the one that a power cut would bring back, nor may its buffer be overwritten.
  */
 
 #include <errno.h>
@@ -22,12 +23,12 @@
 
 #include "base/sys.h"
 #include "recovery/adopt.h"
-#include "recovery/area.h"
+#include "recovery/double_write.h"
 #include "recovery/findings.h"
 #include "recovery/home_files.h"
 #include "recovery/lost.h"
 #include "recovery/rebuild.h"
-#include "recovery/recover_area.h"
+#include "recovery/recover_double_write.h"
 #include "recovery/recover_home.h"
 #include "recovery/seal.h"
 
@@ -53,7 +54,7 @@ static void keep_sentence(void *arg, const char *sentence)
                 strncpy(recovery->damage, sentence, sizeof(recovery->damage) - 1);
 }
 
-/* ---- 1. area -> home ---- */
+/* ---- 1. buffer -> home ---- */
 
 struct restore {
         struct home_files *homes;
@@ -85,7 +86,7 @@ static int find_at_home(void *arg, uint64_t page, uint32_t checksum, void *bytes
 }
 
 /* CP14. What it was then tells a page of a backup that is the same. */
-static int lose_page(void *arg, const struct area_damage *damage)
+static int lose_page(void *arg, const struct double_write_damage *damage)
 {
         const struct restore *restore = arg;
         int err = lost_add(restore->lost, damage->page, false);
@@ -93,7 +94,7 @@ static int lose_page(void *arg, const struct area_damage *damage)
         return err ? err : home_files_lose_known(restore->homes, damage->page, damage->checksum);
 }
 
-static int restore_area(struct recover *recover)
+static int restore_buffer(struct recover *recover)
 {
         struct recovery *recovery = recover->recovery;
         struct restore restore = {
@@ -102,21 +103,21 @@ static int restore_area(struct recover *recover)
                 .found = UINT64_MAX,
                 .progress = { .recovery = recovery, .what = "restore", .step = PROGRESS_PAGES },
         };
-        const struct area_visitor visitor = { .visit = restore_page,
-                                              .find = find_at_home,
-                                              .lose = recovery->gives_up_damaged ? lose_page : NULL,
-                                              .arg = &restore };
-        struct area_damage damage;
+        const struct double_write_visitor visitor = { .visit = restore_page,
+                                                      .find = find_at_home,
+                                                      .lose = recovery->gives_up_damaged ? lose_page : NULL,
+                                                      .arg = &restore };
+        struct double_write_damage damage;
         int err;
 
-        if (recover->manifest.area < 0)
+        if (recover->manifest.buffer < 0)
                 return 0;
-        err = recover_area_check(recovery, &recover->manifest, &recover->homes, &recover->findings);
+        err = recover_double_write_check(recovery, &recover->manifest, &recover->homes, &recover->findings);
         restore.total = recovery->restored;
-        recovery->is_area_damaged = err == XAC_CORRUPT;
+        recovery->is_buffer_damaged = err == XAC_CORRUPT;
         if (!err)
-                err = recover_area_read(recovery->directory, &recover->manifest, &visitor, &recover->homes,
-                                        &recover->findings, &damage);
+                err = recover_double_write_read(recovery->directory, &recover->manifest, &visitor, &recover->homes,
+                                                &recover->findings, &damage);
         if (!err)
                 err = home_files_sync(&recover->homes);
         recovery->restored = restore.done;
@@ -183,16 +184,16 @@ static int bring_home(struct recover *recover, struct recover_goal *goal, struct
 static int finish_target(struct recover *recover)
 {
         const struct manifest *manifest = &recover->manifest;
-        struct area_contents contents;
-        int err = recover_area_contents(recover->recovery->directory, manifest, &recover->homes, &recover->findings,
-                                        &contents);
+        struct double_write_contents contents;
+        int err = recover_double_write_contents(recover->recovery->directory, manifest, &recover->homes,
+                                                &recover->findings, &contents);
         struct recover_goal goal = { manifest->target_sequence, contents.position, contents.redo, contents.is_end };
 
-        recover->recovery->is_area_damaged = err == XAC_CORRUPT;
+        recover->recovery->is_buffer_damaged = err == XAC_CORRUPT;
 
         if (!err)
                 err = bring_home(recover, &goal, &contents.listed);
-        area_contents_free(&contents);
+        double_write_contents_free(&contents);
         return err;
 }
 
@@ -208,8 +209,8 @@ static int bring_newest_home(struct recover *recover)
 
 /* ---- 0. Are the files those that the manifest is of? ---- */
 
-/* `area` is NULL where it is damaged, which restore_area says: then the seal tells nothing. */
-static int judge_seal(struct recover *recover, uint32_t file_no, const struct area_contents *area,
+/* `buffer` is NULL where it is damaged, which restore_buffer says: then the seal tells nothing. */
+static int judge_seal(struct recover *recover, uint32_t file_no, const struct double_write_contents *buffer,
                       enum seal_verdict *verdict)
 {
         const struct manifest *manifest = &recover->manifest;
@@ -218,18 +219,18 @@ static int judge_seal(struct recover *recover, uint32_t file_no, const struct ar
         int err = 0;
 
         *verdict = SEAL_WHOLE;
-        if (file->fd >= 0 && area && seal_is_there(manifest, file_no)) {
-                err = seal_judge(manifest, file_no, &files, area, verdict);
+        if (file->fd >= 0 && buffer && seal_is_there(manifest, file_no)) {
+                err = seal_judge(manifest, file_no, &files, buffer, verdict);
                 if (!err && *verdict == SEAL_WHOLE && file->checksums_fd < 0 && file->size)
                         *verdict = SEAL_LOST; /* a file that is new has them before it has bytes */
         }
-        const bool is_taken = recover->recovery->gives_up_damaged && (*verdict == SEAL_BROKEN || !area);
+        const bool is_taken = recover->recovery->gives_up_damaged && (*verdict == SEAL_BROKEN || !buffer);
         file->is_harmed = *verdict == SEAL_BROKEN_BESIDE;
         return !err && (*verdict == SEAL_LOST || is_taken) ? home_files_distrust(&recover->homes, file_no) : err;
 }
 
 /* M1, M4. What a power cut may have done is not looked at: then nothing is known of some pages. */
-static int judge_file(struct recover *recover, uint32_t file_no, const struct area_contents *area)
+static int judge_file(struct recover *recover, uint32_t file_no, const struct double_write_contents *buffer)
 {
         const struct home_file *file = &recover->homes.file[file_no];
         struct checksums_note note = { .state = CHECKSUMS_OPEN };
@@ -242,7 +243,7 @@ static int judge_file(struct recover *recover, uint32_t file_no, const struct ar
                 return findings_add(&recover->findings, "%s has %llu bytes, and had %llu: it was cut", file->name,
                                     (unsigned long long)file->size, (unsigned long long)note.size);
         if (!err)
-                err = judge_seal(recover, file_no, area, &verdict);
+                err = judge_seal(recover, file_no, buffer, &verdict);
         if (!err && verdict == SEAL_LOST)
                 seal_break(&recover->manifest, file_no);
         recover->recovery->files_unknown += verdict == SEAL_LOST || verdict == SEAL_BROKEN_BESIDE;
@@ -273,10 +274,10 @@ static int lengthen(struct recover *recover, uint32_t file_no)
 }
 
 /* Who gives up what is damaged takes the file and its checksums as they are. */
-static int take_file(struct recover *recover, uint32_t file_no, const struct area_contents *area)
+static int take_file(struct recover *recover, uint32_t file_no, const struct double_write_contents *buffer)
 {
         enum seal_verdict verdict;
-        int err = judge_seal(recover, file_no, area, &verdict);
+        int err = judge_seal(recover, file_no, buffer, &verdict);
 
         if (!err)
                 err = lengthen(recover, file_no);
@@ -286,37 +287,37 @@ static int take_file(struct recover *recover, uint32_t file_no, const struct are
 
 static int judge_files(struct recover *recover)
 {
-        int (*judge)(struct recover *, uint32_t, const struct area_contents *) =
+        int (*judge)(struct recover *, uint32_t, const struct double_write_contents *) =
                 recover->recovery->gives_up_damaged ? take_file : judge_file;
-        struct area_contents area;
-        int err = area_pages_read(recover->recovery->directory, &recover->manifest, &area);
+        struct double_write_contents buffer;
+        int err = double_write_pages_read(recover->recovery->directory, &recover->manifest, &buffer);
         const bool is_damaged = err == XAC_CORRUPT;
 
         if (is_damaged)
                 err = 0;
         for (uint32_t i = 0; !err && i < recover->homes.count; i++)
-                err = judge(recover, i, is_damaged ? NULL : &area);
-        area_contents_free(&area);
+                err = judge(recover, i, is_damaged ? NULL : &buffer);
+        double_write_contents_free(&buffer);
         return err;
 }
 
 /* ---- 6. manifest ---- */
 
-static int forget_area(struct recover *recover)
+static int forget_buffer(struct recover *recover)
 {
         struct manifest *manifest = &recover->manifest;
         const int directory = recover->recovery->directory;
         struct seal_change change = { .is_of_recovery = true };
 
-        if (manifest->area < 0)
+        if (manifest->buffer < 0)
                 return 0;
         int err = adopt_note_recovered(directory, manifest);
         if (!err)
                 err = seal_change_begin(&change, directory, manifest);
         if (recover->was_clean && recover->recovery->has_lost)
                 manifest->history = ++manifest->incarnation;
-        manifest->area = -1;
-        manifest->area_checksum = 0;
+        manifest->buffer = -1;
+        manifest->buffer_checksum = 0;
         if (!err)
                 err = seal_change_end(&change, directory, manifest);
         seal_change_free(&change);
@@ -340,12 +341,12 @@ static int recover_steps(struct recover *recover)
         int err = judge_files(recover);
 
         if (!err)
-                err = restore_area(recover);
+                err = restore_buffer(recover);
         if (!err && recover->manifest.target_sequence)
                 err = finish_target(recover);
         if (!err && !recover->manifest.is_clean)
                 err = bring_newest_home(recover);
-        return err ? err : forget_area(recover);
+        return err ? err : forget_buffer(recover);
 }
 
 int recover_run(struct recovery *recovery, struct manifest *manifest)
@@ -354,7 +355,7 @@ int recover_run(struct recovery *recovery, struct manifest *manifest)
         int err;
 
         findings_begin(recovery);
-        if (manifest->is_clean && manifest->area < 0)
+        if (manifest->is_clean && manifest->buffer < 0)
                 return 0;
         recover = calloc(1, sizeof(*recover));
         if (!recover)

@@ -2,7 +2,7 @@
 #include "recovery/recover.h"
 
 /*
- * The same look at area, log and files that recovery takes, but nothing is written and it goes on after
+ * The same look at double-write buffer, log and files that recovery takes, but nothing is written and it goes on after
  * damage where there is something left to look at: each thing that is wrong is reported once.
  */
 
@@ -15,14 +15,14 @@
 #include "recovery/findings.h"
 #include "recovery/home_files.h"
 #include "recovery/rebuild.h"
-#include "recovery/recover_area.h"
+#include "recovery/recover_double_write.h"
 
 struct check {
         struct recovery *recovery;
         const struct manifest *manifest;
         struct findings findings;
         struct home_files homes;
-        bool is_area_damaged;
+        bool is_buffer_damaged;
 };
 
 /* A file is made, durably, before the manifest names it; nobody but a user removes one. */
@@ -38,17 +38,17 @@ static int unless_damage(int err)
         return err == XAC_CORRUPT ? 0 : err;
 }
 
-static int check_area(struct check *check)
+static int check_buffer(struct check *check)
 {
-        if (check->manifest->area < 0)
+        if (check->manifest->buffer < 0)
                 return 0;
-        int err = recover_area_check(check->recovery, check->manifest, &check->homes, &check->findings);
-        check->is_area_damaged = err == XAC_CORRUPT;
+        int err = recover_double_write_check(check->recovery, check->manifest, &check->homes, &check->findings);
+        check->is_buffer_damaged = err == XAC_CORRUPT;
         return unless_damage(err);
 }
 
 /* Up to that commit; 0: as far as the log goes. */
-static int replay(struct check *check, const struct area_contents *contents, uint64_t until)
+static int replay(struct check *check, const struct double_write_contents *contents, uint64_t until)
 {
         const bool goes_on = until && !contents->is_end;
         struct rebuild rebuild = {
@@ -70,7 +70,7 @@ static int replay(struct check *check, const struct area_contents *contents, uin
 static int check_log(struct check *check)
 {
         const struct manifest *manifest = check->manifest;
-        struct area_contents contents = { 0 };
+        struct double_write_contents contents = { 0 };
         int err = 0;
 
         if (manifest->is_clean) {
@@ -80,15 +80,15 @@ static int check_log(struct check *check)
 
                 return unless_damage(rebuild_find_strays(&rebuild));
         }
-        if (manifest->target_sequence && !check->is_area_damaged)
-                err = recover_area_contents(check->recovery->directory, manifest, &check->homes, &check->findings,
-                                            &contents);
+        if (manifest->target_sequence && !check->is_buffer_damaged)
+                err = recover_double_write_contents(check->recovery->directory, manifest, &check->homes,
+                                                    &check->findings, &contents);
         /* As recovery does: first up to there, which needs the log up to there (CP5). */
-        if (!err && manifest->target_sequence && !check->is_area_damaged)
+        if (!err && manifest->target_sequence && !check->is_buffer_damaged)
                 err = replay(check, &contents, manifest->target_sequence);
         if (!err && !contents.is_end)
                 err = replay(check, &contents, 0);
-        area_contents_free(&contents);
+        double_write_contents_free(&contents);
         return unless_damage(err);
 }
 
@@ -108,7 +108,7 @@ int recover_check(struct recovery *recovery, const struct manifest *manifest,
         if (err)
                 goto fail_open;
         check_files(check);
-        err = check_area(check);
+        err = check_buffer(check);
         if (!err)
                 err = check_log(check);
         if (!err && !recovery->skips_checksums)

@@ -5,9 +5,9 @@
 
 #include "base/hook.h"
 #include "recovery/adopt.h"
-#include "recovery/area.h"
 #include "recovery/batches.h"
-#include "recovery/recover_area.h"
+#include "recovery/double_write.h"
+#include "recovery/recover_double_write.h"
 #include "recovery/seal.h"
 
 enum { PROGRESS_PAGES = 1024 };
@@ -32,7 +32,7 @@ static struct page_image image_of(const struct work *work, uint64_t i)
         return replay_page(work->home->rebuild->replay, work->indices[i]);
 }
 
-/* ---- 3. pages -> area ---- */
+/* ---- 3. pages -> buffer ---- */
 
 static struct page_image next_image(void *arg, uint64_t i)
 {
@@ -42,22 +42,22 @@ static struct page_image next_image(void *arg, uint64_t i)
         return image_of(work, i);
 }
 
-static int write_area(struct work *work, int which, uint32_t *checksum)
+static int write_buffer(struct work *work, int which, uint32_t *checksum)
 {
         const struct recover_home *home = work->home;
         const struct recovery *recovery = home->recovery;
-        struct area_id id = recover_area_id(home->manifest);
-        struct area_batch batch = { .position = work->goal->position,
-                                    .redo = work->goal->redo,
-                                    .is_end = work->goal->is_end,
-                                    .listed = home->listed->items,
-                                    .listed_count = home->listed->count };
+        struct double_write_id id = recover_double_write_id(home->manifest);
+        struct double_write_batch batch = { .position = work->goal->position,
+                                            .redo = work->goal->redo,
+                                            .is_end = work->goal->is_end,
+                                            .listed = home->listed->items,
+                                            .listed_count = home->listed->count };
 
         id.sequence = work->goal->sequence;
         id.batch = work->is_last ? NULL : &batch;
-        id.keep_bytes = area_keep_bytes(recovery->area_bytes);
-        int err = area_write(recovery->directory, which, &id, work->count, next_image, work, checksum);
-        hook_step(HOOK_AREA_WRITTEN);
+        id.keep_bytes = double_write_keep_bytes(recovery->area_bytes);
+        int err = double_write_store(recovery->directory, which, &id, work->count, next_image, work, checksum);
+        hook_step(HOOK_DOUBLE_WRITE_STORED);
         return err;
 }
 
@@ -81,20 +81,20 @@ static void name_goal(struct manifest *manifest, const struct recover_goal *goal
         if (!goal->is_end)
                 return;
         manifest->incarnation++;
-        manifest->is_clean = 1; /* also while its pages are still in the area only */
+        manifest->is_clean = 1; /* also while its pages are still in the buffer only */
 }
 
-static int write_name(const struct work *work, int area, uint32_t checksum)
+static int write_name(const struct work *work, int buffer, uint32_t checksum)
 {
         struct manifest *manifest = work->home->manifest;
         const int directory = work->home->recovery->directory;
         struct seal_change change = { .is_of_recovery = true };
         int err = seal_change_begin(&change, directory, manifest);
 
-        manifest->area = area;
-        manifest->area_checksum = checksum;
+        manifest->buffer = buffer;
+        manifest->buffer_checksum = checksum;
         if (work->home->recovery->has_lost)
-                manifest->history = manifest->incarnation; /* CP14: what the area before had is given up now */
+                manifest->history = manifest->incarnation; /* CP14: what the buffer before had is given up now */
         if (work->goal->is_end)
                 name_end(manifest, work->home->recovery);
         if (work->is_last)
@@ -107,9 +107,9 @@ static int write_name(const struct work *work, int area, uint32_t checksum)
         return err ? err : manifest_write(directory, manifest);
 }
 
-static int name_batch(const struct work *work, int area, uint32_t checksum)
+static int name_batch(const struct work *work, int buffer, uint32_t checksum)
 {
-        int err = write_name(work, area, checksum);
+        int err = write_name(work, buffer, checksum);
 
         hook_step(HOOK_MANIFEST_NAMED);
         return err;
@@ -141,23 +141,23 @@ static void take_batch(struct work *work)
 }
 
 /* As much of it as the disk has room for. */
-static int write_area_that_fits(struct work *work, int which, uint32_t *checksum)
+static int write_buffer_that_fits(struct work *work, int which, uint32_t *checksum)
 {
-        int err = write_area(work, which, checksum);
+        int err = write_buffer(work, which, checksum);
 
-        while (err == -ENOSPC && work->limit > AREA_PAGES_MIN) {
+        while (err == -ENOSPC && work->limit > DOUBLE_WRITE_PAGES_MIN) {
                 work->limit /= 2;
                 work->told -= work->count;
                 batches_again(&work->batches);
                 take_batch(work);
-                err = write_area(work, which, checksum);
+                err = write_buffer(work, which, checksum);
         }
         return err;
 }
 
 static int bring_batch_home(struct work *work)
 {
-        int which = work->home->manifest->area == 0;
+        int which = work->home->manifest->buffer == 0;
         uint32_t checksum = 0;
         int err = 0;
 
@@ -168,14 +168,14 @@ static int bring_batch_home(struct work *work)
         if (hook_has_bug(HOOK_BUG_REPLAY_AT_HOME))
                 err = write_home(work);
         if (!err)
-                err = write_area_that_fits(work, which, &checksum);
+                err = write_buffer_that_fits(work, which, &checksum);
         if (!err)
                 err = name_batch(work, which, checksum);
         if (!err)
                 err = write_home(work);
         if (err || work->is_last)
                 return err;
-        /* CP4: the next area has the pages of this one, too. */
+        /* CP4: the next buffer has the pages of this one, too. */
         return batches_list_add(work->home->listed, work->pages.items, work->indices, work->count);
 }
 
@@ -205,7 +205,7 @@ int recover_home_run(const struct recover_home *home, const struct recover_goal 
         struct work work = {
                 .home = home,
                 .goal = goal,
-                .limit = area_pages_max(home->recovery->area_bytes, home->manifest->page_bytes),
+                .limit = double_write_pages_max(home->recovery->area_bytes, home->manifest->page_bytes),
                 .progress = { .recovery = home->recovery, .what = "checkpoint", .step = PROGRESS_PAGES },
         };
         int err = plan(&work);

@@ -3,9 +3,9 @@
 #define RECOVERY_RECOVER_HOME_H
 
 /*
- * The checkpoint that recovery makes of the pages that it has in memory: each batch goes into the area that the
- * manifest does not name, the manifest names it, the pages go home (recover.h, steps 3 to 5). All batches but the last
- * name the commit as the manifest's target, the last one as its base (CP7).
+ * The checkpoint that recovery makes of the pages that it has in memory: each batch goes into the double-write buffer
+ * that the manifest does not name, the manifest names it, the pages go home (recover.h, steps 3 to 5). All batches but
+ * the last name the commit as the manifest's target, the last one as its base (CP7).
  */
 
 #include "recovery/home_files.h"

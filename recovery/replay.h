@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "recovery/area.h"
 #include "recovery/batches.h"
+#include "recovery/double_write.h"
 #include "recovery/log_record.h"
 
 struct replay;

@@ -13,7 +13,7 @@
 
 #include "base/sys.h"
 #include "recovery/archive_reader.h"
-#include "recovery/area.h"
+#include "recovery/double_write.h"
 #include "recovery/home_files.h"
 #include "recovery/log_header.h"
 #include "recovery/log_record.h"
@@ -412,7 +412,7 @@ static int take_apart(int directory)
         if (!err)
                 err = sys_list(directory, visit_to_remove, &directory);
         if (!err)
-                area_clear(directory);
+                double_write_clear(directory);
         return err;
 }
 
@@ -604,7 +604,7 @@ int restore_until_base(struct restore_until *restore, int directory)
         struct manifest *manifest = malloc(sizeof(*manifest));
         int err = manifest ? manifest_read(directory, manifest) : -ENOMEM;
 
-        if (!err && (!manifest->is_clean || manifest->area >= 0))
+        if (!err && (!manifest->is_clean || manifest->buffer >= 0))
                 err = -EBUSY;
         if (!err) {
                 restore->directory = directory;

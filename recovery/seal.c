@@ -10,7 +10,7 @@
 #include "base/search.h"
 #include "base/sys.h"
 #include "recovery/page_name.h"
-#include "recovery/recover_area.h"
+#include "recovery/recover_double_write.h"
 
 enum { HALF_BLOCK = CHECKSUMS_BLOCK_PAGES / 2 };
 
@@ -29,18 +29,18 @@ static uint64_t hash(uint64_t page_no, uint32_t checksum)
         return x ^ x >> 31;
 }
 
-/* The pages of an area that are one file's, ascending. */
+/* The pages of a double-write buffer that are one file's, ascending. */
 struct pages {
         const uint64_t *items;
         uint32_t count;
         uint64_t file; /* number, where the page's name has it */
 };
 
-static struct pages pages_of(const struct area_contents *area, uint32_t file_no)
+static struct pages pages_of(const struct double_write_contents *buffer, uint32_t file_no)
 {
         const uint64_t file = page_name(file_no, 0);
-        const uint64_t *items = area->pages.items;
-        const uint32_t count = area->pages.count;
+        const uint64_t *items = buffer->pages.items;
+        const uint32_t count = buffer->pages.count;
         const uint32_t first = search_first(items, count, sizeof(items[0]), file);
         const uint32_t end = search_first(items, count, sizeof(items[0]), file + PAGE_NAME_NUMBERS);
 
@@ -117,7 +117,7 @@ static int digest_everything(int checksums_fd, const struct pages *pages, uint64
                              struct manifest_seal *seal, uint64_t *lost)
 {
         static const struct pages none;
-        struct digest total = { .end = file_pages }, of_area = { .end = file_pages };
+        struct digest total = { .end = file_pages }, of_buffer = { .end = file_pages };
         struct stretch checksums = { .fd = checksums_fd };
         uint64_t count = 0;
         uint32_t at = 0;
@@ -129,13 +129,13 @@ static int digest_everything(int checksums_fd, const struct pages *pages, uint64
                 err = digest_block(checksums_fd, first / CHECKSUMS_BLOCK_PAGES, &none, &at, &total);
         }
         if (!err)
-                err = digest_blocks_of(checksums_fd, pages, &of_area);
+                err = digest_blocks_of(checksums_fd, pages, &of_buffer);
         if (err)
                 return err;
-        seal->outside = total.all - of_area.all;
-        seal->beside = of_area.others;
+        seal->outside = total.all - of_buffer.all;
+        seal->beside = of_buffer.others;
         if (lost)
-                *lost = total.lost - of_area.lost;
+                *lost = total.lost - of_buffer.lost;
         return 0;
 }
 
@@ -249,16 +249,16 @@ int seal_renew(int directory, struct manifest *manifest, uint32_t file_no)
 
 int seal_change_begin(struct seal_change *change, int directory, const struct manifest *manifest)
 {
-        int err = area_pages_read(directory, manifest, &change->before);
+        int err = double_write_pages_read(directory, manifest, &change->before);
 
         change->is_lost = err == XAC_CORRUPT;
         return change->is_lost ? 0 : err;
 }
 
 static int change_file(const struct seal_change *change, int directory, struct manifest *manifest, uint32_t file_no,
-                       const struct area_contents *area)
+                       const struct double_write_contents *buffer)
 {
-        const struct pages before = pages_of(&change->before, file_no), after = pages_of(area, file_no);
+        const struct pages before = pages_of(&change->before, file_no), after = pages_of(buffer, file_no);
         const bool is_sealed = seal_is_there(manifest, file_no);
         const bool is_anew = change->is_lost || !is_sealed;
         struct manifest_seal *seal = &manifest->seal[file_no];
@@ -285,18 +285,18 @@ static int change_file(const struct seal_change *change, int directory, struct m
 
 int seal_change_end(struct seal_change *change, int directory, struct manifest *manifest)
 {
-        struct area_contents area;
-        int err = area_pages_read(directory, manifest, &area);
+        struct double_write_contents buffer;
+        int err = double_write_pages_read(directory, manifest, &buffer);
 
         for (uint32_t i = 0; !err && i < manifest->file_count; i++)
-                err = change_file(change, directory, manifest, i, &area);
-        area_contents_free(&area);
+                err = change_file(change, directory, manifest, i, &buffer);
+        double_write_contents_free(&buffer);
         return err;
 }
 
 void seal_change_free(struct seal_change *change)
 {
-        area_contents_free(&change->before);
+        double_write_contents_free(&change->before);
 }
 
 /* ---- Close ---- */
@@ -365,10 +365,10 @@ static int judge_beside(int checksums_fd, const struct pages *pages, uint64_t fi
 }
 
 int seal_judge(const struct manifest *manifest, uint32_t file_no, const struct seal_files *files,
-               const struct area_contents *area, enum seal_verdict *verdict)
+               const struct double_write_contents *buffer, enum seal_verdict *verdict)
 {
         const uint64_t file_pages = (files->data_bytes + manifest->page_bytes - 1) / manifest->page_bytes;
-        const struct pages pages = pages_of(area, file_no);
+        const struct pages pages = pages_of(buffer, file_no);
         const struct manifest_seal *seal = &manifest->seal[file_no];
         struct manifest_seal found = { 0 };
         uint64_t lost = 0;
@@ -387,10 +387,10 @@ int seal_judge(const struct manifest *manifest, uint32_t file_no, const struct s
 static int judge_as_named(int directory, const struct manifest *manifest, uint32_t file_no, enum seal_verdict *verdict)
 {
         struct seal_files files = { .checksums_fd = -1 };
-        struct area_contents area;
+        struct double_write_contents buffer;
         struct checksums_note note = { .state = CHECKSUMS_OPEN };
         struct stat st;
-        int err = area_pages_read(directory, manifest, &area);
+        int err = double_write_pages_read(directory, manifest, &buffer);
 
         if (!err)
                 err = open_checksums(directory, manifest, file_no, O_RDONLY, &files.checksums_fd, &note);
@@ -399,9 +399,9 @@ static int judge_as_named(int directory, const struct manifest *manifest, uint32
         if (!err)
                 files.data_bytes = (uint64_t)st.st_size;
         if (!err && note.state != CHECKSUMS_VOLATILE)
-                err = seal_judge(manifest, file_no, &files, &area, verdict);
+                err = seal_judge(manifest, file_no, &files, &buffer, verdict);
         close_checksums(files.checksums_fd);
-        area_contents_free(&area);
+        double_write_contents_free(&buffer);
         return err;
 }
 

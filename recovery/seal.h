@@ -7,8 +7,8 @@
  * checksums (checksums.h) add up to. docs/models/seal.py shows each rule to be needed.
  *
  *      M1   The manifest has a digest of the checksums: `outside`.
- *      M2   It leaves out the blocks of checksums in which a page of the named area has its own: these are being
- *           written.
+ *      M2   It leaves out the blocks of checksums in which a page of the named double-write buffer has its own: these
+ *           are being written.
  *      M3   The other pages of these blocks have a digest of their own: `beside`. If that differs, and a sector of the
  *           blocks looks harmed, a power cut may have done that, or somebody else; nobody knows.
  *      M4   A file that grows has its new length in the note of its checksums before a commit can reach it.
@@ -17,7 +17,7 @@
  *           that.
  *      M6   Records of a later incarnation than the manifest's are of another moment (rebuild.c).
  *      M7   Who makes the next manifest compares `beside` first. Where it differs, and no power cut did that, nothing
- *           is known of these pages from now on; where the named area cannot be read, of none.
+ *           is known of these pages from now on; where the named buffer cannot be read, of none.
  *
  * A digest is the sum, modulo 2^64, of a hash of (page, checksum) over the pages whose checksum is known and not that
  * of zeros. So a file that grows changes nothing, and of two digests one follows from the other by what is different.
@@ -29,19 +29,20 @@
 
 #include <stdbool.h>
 
-#include "recovery/area.h"
 #include "recovery/checksums.h"
+#include "recovery/double_write.h"
 #include "recovery/manifest.h"
 
 /* From the manifest as it is on disk to the next one. Free it in any case. No malloc. */
 struct seal_change {
-        struct area_contents before; /* the area that was named */
-        bool is_lost;                /* it cannot be read: seals are made anew, and but in a recovery of no checksums */
-        bool is_of_recovery;         /* to be set: what a power cut has harmed was looked at (M3) */
+        struct double_write_contents before; /* the double-write buffer that was named */
+        bool is_lost;        /* it cannot be read: seals are made anew, and but in a recovery of no checksums */
+        bool is_of_recovery; /* to be set: what a power cut has harmed was looked at (M3) */
 };
 
 int seal_change_begin(struct seal_change *change, int directory, const struct manifest *manifest);
-/* The manifest has the area that it is to have, which is on disk. Nobody changes the checksums meanwhile. */
+/* The manifest has the double-write buffer that it is to have, which is on disk. Nobody changes the checksums
+ * meanwhile. */
 int seal_change_end(struct seal_change *change, int directory, struct manifest *manifest);
 void seal_change_free(struct seal_change *change);
 
@@ -70,7 +71,8 @@ void seal_begin_file(struct manifest *manifest, uint32_t file_no);
 /* The identity of the checksums of file number i. */
 struct checksums_id seal_checksums_id(const struct manifest *manifest, uint32_t i);
 
-/* Are the checksums of a file the ones that the manifest is of? `area`: its pages. checksums_fd -1: there are none. */
+/* Are the checksums of a file the ones that the manifest is of? `buffer`: its pages. checksums_fd -1: they are
+ * not there. */
 enum seal_verdict {
         SEAL_WHOLE,
         SEAL_BROKEN,
@@ -83,7 +85,7 @@ struct seal_files {
                                 are */
 };
 int seal_judge(const struct manifest *manifest, uint32_t file_no, const struct seal_files *files,
-               const struct area_contents *area, enum seal_verdict *verdict);
+               const struct double_write_contents *buffer, enum seal_verdict *verdict);
 
 /* The same of an environment that may be in use. The caller has the checkpoint lock. SEAL_WHOLE where there is no seal,
  * or a volatile session, which seals nothing before its end. -EAGAIN: the manifest changed again and again meanwhile.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """A checkpoint in batches: brute force over every cut.
 
-The double-write area is bounded, so the pages of a checkpoint go home in batches, each through the area that the manifest
+The double-write buffer is bounded, so the pages of a checkpoint go home in batches, each through the buffer that the manifest
 does not name. While some pages stand at the new commit C and others at the base B, a crash finds both. A record of the log
 is a difference: it is right on its exact predecessor only, and may say "moved from page X".
 
@@ -14,11 +14,11 @@ was acknowledged.
 The log may end in a group that was being written: whole records, one that is lost, and whole ones again. What is appended
 later begins at the next block, so that is where a recovery says that replay would go on.
 
-An image in the area may rot meanwhile; its checksum, in the table, tells. Recovery may be refused then, but never be wrong,
+An image in the buffer may rot meanwhile; its checksum, in the table, tells. Recovery may be refused then, but never be wrong,
 and not after it was not. Who is refused may give up what is lost: the checksum at home says that a page is another than it
 is. Then whatever passes for sound is right, and so is what a checksum would take for the page that is lost.
 
-Pages may be held back: a reader needs what is at home, so they stand in the area only. And a checkpointer may die, and
+Pages may be held back: a reader needs what is at home, so they stand in the buffer only. And a checkpointer may die, and
 another one goes on: what the dead one wrote and did not sync may arrive or not.
 
 The rules; each is left out by its name, and is then found out:
@@ -26,22 +26,22 @@ The rules; each is left out by its name, and is then found out:
     order     CP1  a page goes home no later than the pages that it was moved from since the base: the difference needs
                   their older state
     together  CP2  pages that were moved in a circle go home in one batch
-    list      CP3  the area lists the pages that stand at C already; records up to C are skipped for them
-    keep      CP4  the list of an area has those of the batches before
+    list      CP3  the buffer lists the pages that stand at C already; records up to C are skipped for them
+    keep      CP4  the list of a buffer has those of the batches before
     finish    CP5  recovery from the middle of a checkpoint first brings all pages to the same C
     sync      CP6  a batch is home, and synced, before the manifest names the next one
-    base      CP7  the manifest's base is B until its area has the last batch
-    first     CP8  what the area before has and home lacks goes with the first batch: that area is given up then
-    carry     CP9  a page that is held back is in every area from its batch on
-    again     CP10 who goes on for a dead checkpointer first brings home what the named area has
-    named     CP11 ... and nothing else of what stands at C: a write of the same bytes may arrive torn, and no area has them
-    end       CP12 the areas of a recovery say that the log has nothing beyond C: it is not looked at again from there on
+    base      CP7  the manifest's base is B until its buffer has the last batch
+    first     CP8  what the buffer before has and home lacks goes with the first batch: that buffer is given up then
+    carry     CP9  a page that is held back is in every buffer from its batch on
+    again     CP10 who goes on for a dead checkpointer first brings home what the named buffer has
+    named     CP11 ... and nothing else of what stands at C: a write of the same bytes may arrive torn, and no buffer has them
+    end       CP12 the buffers of a recovery say that the log has nothing beyond C: it is not looked at again from there on
     stands    CP13 an image that has rotted is passed over where the page at home is what the table says it was; else all is
                   refused
     leave     CP13 ... and that page is not written again: it may arrive torn
     taint     CP14 what a difference makes of a page that is lost is lost
     none      CP14 ... and gets a checksum that no page has: those that it had before are of older pages
-    told      CP14 ... on disk before the manifest names an area
+    told      CP14 ... on disk before the manifest names a buffer
     lists     CP14 ... and is listed with what stands at C: what it would be made from may go home before
 
     python3 checkpoint_batches.py               expects 0 wrong
@@ -63,18 +63,18 @@ BLOCK = 2  # records; a group that was closed ends at a block all the same
 
 
 class Disk:
-    """What is on it: pages at home, two areas, two slots of the manifest, the log."""
+    """What is on it: pages at home, two buffers, two slots of the manifest, the log."""
 
     def __init__(self):
         self.home = {page: (page,) for page in PAGES}
-        self.area = [None, None]
-        self.slot = [(1, 0, None, None), (0, 0, None, None)]  # generation, base, area, target of a checkpoint
+        self.buffer = [None, None]
+        self.slot = [(1, 0, None, None), (0, 0, None, None)]  # generation, base, buffer, target of a checkpoint
         self.log = {}
         self.checksum = {}  # what a checksum is of, where that is not what is at home
 
     def copy(self):
         disk = Disk.__new__(Disk)
-        disk.home, disk.area, disk.slot = dict(self.home), list(self.area), list(self.slot)
+        disk.home, disk.buffer, disk.slot = dict(self.home), list(self.buffer), list(self.slot)
         disk.log, disk.checksum = dict(self.log), dict(self.checksum)
         return disk
 
@@ -86,7 +86,7 @@ class Disk:
         return max(slot for slot in self.slot if slot != TORN)
 
     def state(self):
-        return repr((self.home, self.area, self.slot, self.log, self.checksum))
+        return repr((self.home, self.buffer, self.slot, self.log, self.checksum))
 
     def passes(self, page):
         """Is it what its checksum says, as far as that is known?"""
@@ -163,12 +163,12 @@ def write_home(pages, memory, home, held, checksums=()):
 
 def checkpoint(disk, log, base, target, memory, home, listed, held=frozenset(), redo=None, checksums=None):
     """Steps: ('write', w), ('sync', kind). `home`: what home has, as it goes; `listed`: pages that stand at `target`;
-    `held`: pages that stay in the area; `redo`: of a recovery, where the log would go on. A recovery has brought home
-    what the area has, and knows which `checksums` are of other pages than home has."""
+    `held`: pages that stay in the buffer; `redo`: of a recovery, where the log would go on. A recovery has brought home
+    what the buffer has, and knows which `checksums` are of other pages than home has."""
     ending = (redo or target + 1, redo is not None)
-    generation, _, area, unfinished = disk.manifest()
+    generation, _, buffer, unfinished = disk.manifest()
     slot = disk.slot.index(disk.manifest())
-    named = set(disk.area[area][1]) if area is not None else set()
+    named = set(disk.buffer[buffer][1]) if buffer is not None else set()
     if unfinished and checksums is None and "again" not in OUT:
         yield from write_home(sorted(named | listed if "named" in OUT else named), memory, home, held)
         yield "sync", "home"
@@ -178,13 +178,13 @@ def checkpoint(disk, log, base, target, memory, home, listed, held=frozenset(), 
     groups = groups_of(dirty, log, base, target, first) or [[]]
     for number, group in enumerate(groups):
         is_last = number == len(groups) - 1
-        area = 1 - area if area is not None else 0
+        buffer = 1 - buffer if buffer is not None else 0
         listed = set(group) if "keep" in OUT else listed | set(group)
         images = {page: memory[page] for page in carried | set(group)}
-        yield "write", ("area", area, (target, images, frozenset(listed), *ending))
-        yield "sync", "area"
+        yield "write", ("buffer", buffer, (target, images, frozenset(listed), *ending))
+        yield "sync", "buffer"
         generation += 1
-        entry = (generation, target, area, None) if is_last or "base" in OUT else (generation, base, area, target)
+        entry = (generation, target, buffer, None) if is_last or "base" in OUT else (generation, base, buffer, target)
         for one in (slot ^ 1, slot):
             yield "write", ("slot", one, entry)
             yield "sync", "slot"
@@ -212,16 +212,16 @@ def lists_of(listed, content, changed):
 
 def recover(disk, gives_up=False):
     """Steps as above; returns (content, newest commit), or (what is wrong, 0)."""
-    _, base, area, target = disk.manifest()
+    _, base, buffer, target = disk.manifest()
     content, listed, redo, is_end = dict(disk.home), set(), None, False
     checksums = {page: value for page, value in disk.checksum.items() if value is not None}
     for page in checksums:
         if not disk.passes(page):
             content[page] = LOST
-    if area is not None:
-        if disk.area[area] in (None, TORN):
-            return "the area is lost", 0
-        _, pages, listed, redo, is_end = disk.area[area]
+    if buffer is not None:
+        if disk.buffer[buffer] in (None, TORN):
+            return "the buffer is lost", 0
+        _, pages, listed, redo, is_end = disk.buffer[buffer]
         rotten_ones = [page for page, value in pages.items() if value[0] == ROTTEN]
         gone = [page for page in rotten_ones if disk.home[page] != pages[page][1] and "stands" not in OUT]
         if gone and not gives_up:
@@ -307,15 +307,15 @@ def cuts_of(disk, pending):
 
 
 def rotten(disk):
-    """The disk with each image of the area that the manifest names, rotten."""
-    area = disk.manifest()[2]
-    if area is None or disk.area[area] in (None, TORN):
+    """The disk with each image of the buffer that the manifest names, rotten."""
+    buffer = disk.manifest()[2]
+    if buffer is None or disk.buffer[buffer] in (None, TORN):
         return
-    for page, value in disk.area[area][1].items():
+    for page, value in disk.buffer[buffer][1].items():
         if value[0] == ROTTEN:
             continue
         rot = disk.copy()
-        rot.area[area] = (disk.area[area][0], {**disk.area[area][1], page: (ROTTEN, value)}, *disk.area[area][2:])
+        rot.buffer[buffer] = (disk.buffer[buffer][0], {**disk.buffer[buffer][1], page: (ROTTEN, value)}, *disk.buffer[buffer][2:])
         yield rot
 
 
@@ -452,7 +452,7 @@ class World:
         named = self.disk.manifest()
         if named[1] == target:
             return True
-        listed = self.disk.area[named[2]][2] if named[3] else frozenset()
+        listed = self.disk.buffer[named[2]][2] if named[3] else frozenset()
         # Heads turn to home after the sync only: for all others nobody knows what home has.
         self.home.clear()
         self.home.update({page: before[page] if page not in listed else self.wanted[target][page] for page in PAGES})

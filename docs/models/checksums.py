@@ -4,9 +4,10 @@
 
 Each page at home has a checksum in a file beside it, and the checksums of neighbours share a sector. Checksums are written
 with the pages of a checkpoint. A page may be torn in its middle; a sector of checksums is old or new, or harmed: zeros, or
-garbage. A durable environment has the pages that go home in an area, which the manifest names before. Two checkpoints of all
-shapes are made; after each step the power fails, with every choice of what was not synced yet. Recovery is cut in the same
-way and run again. Then every page must be what its checksum says, or its checksum unknown, and what was committed.
+garbage. A durable environment has the pages that go home in a double-write buffer, which the manifest names before. Two
+checkpoints of all shapes are made; after each step the power fails, with every choice of what was not synced yet. Recovery is
+cut in the same way and run again. Then every page must be what its checksum says, or its checksum unknown, and what was
+committed.
 
 Besides, a closed environment with two damaged pages is repaired from a backup that has one of them; cut at any step, opened, or
 repaired again. What is damaged must never get a checksum of what it is.
@@ -16,8 +17,8 @@ Besides, in each state one page rots while nobody has it open: it must not pass 
 The rules; each is left out by its name, and is then found out:
 
     with      S1  the checksum is written when the page is, by checkpoints
-    restore   S2  recovery sets the checksums of the pages that it takes from the area
-    sync      S3  checksums are synced before the manifest lets the area go
+    restore   S2  recovery sets the checksums of the pages that it takes from the buffer
+    sync      S3  checksums are synced before the manifest lets the buffer go
     readers   S4  who compares has a snapshot that sees the page at home: heads turn to home after page and checksum are
                   written
     note      S5  the header's size and time are noted when all is home, before the manifest says "closed": only what was
@@ -59,12 +60,12 @@ def torn(old, new):
 
 
 class Disk:
-    """Pages, the sector of their checksums, the area, two areas, the manifest (base, its area, closed), the header (state, time), the time of change."""
+    """Pages, the sector of their checksums, the two buffers, the manifest (base, its buffer, closed), the header (state, time), the time of change."""
 
     def __init__(self):
         self.home = dict(FIRST)
         self.checksums = {0: dict(FIRST)}
-        self.area = {0: None, 1: None}
+        self.buffer = {0: None, 1: None}
         self.manifest = {0: (0, None, True)}
         self.header = {0: ("closed", 0)}
         self.history = {0: 0}
@@ -72,7 +73,7 @@ class Disk:
 
     def copy(self):
         disk = Disk.__new__(Disk)
-        for name in ("home", "checksums", "area", "manifest", "header", "history"):
+        for name in ("home", "checksums", "buffer", "manifest", "header", "history"):
             setattr(disk, name, dict(getattr(self, name)))
         disk.time = self.time
         return disk
@@ -95,7 +96,7 @@ class Disk:
         return dict(self.checksums[0])
 
     def state(self):
-        return repr((self.home, self.checksums, self.area, self.manifest, self.header, self.history, self.time))
+        return repr((self.home, self.checksums, self.buffer, self.manifest, self.header, self.history, self.time))
 
 
 FATES = {"home": (0, 1, 2), "checksums": (0, 1, 2, 3)}
@@ -146,17 +147,17 @@ def pages_home(sector, changed):
 
 
 def durable(disk, checkpoints):
-    """Each checkpoint brings some pages home through the area that the manifest does not name."""
-    base, area, _ = disk.manifest[0]
+    """Each checkpoint brings some pages home through the buffer that the manifest does not name."""
+    base, buffer, _ = disk.manifest[0]
     sector = disk.sector()
-    yield "write", ("manifest", 0, (base, area, False))
+    yield "write", ("manifest", 0, (base, buffer, False))
     yield "sync", ("manifest",)
     for changed in checkpoints:
         base += 1
-        area = 1 if area == 0 else 0
-        yield "write", ("area", area, dict(changed))
-        yield "sync", ("area",)
-        yield "write", ("manifest", 0, (base, area, False))
+        buffer = 1 if buffer == 0 else 0
+        yield "write", ("buffer", buffer, dict(changed))
+        yield "sync", ("buffer",)
+        yield "write", ("manifest", 0, (base, buffer, False))
         yield "sync", ("manifest",)
         yield from pages_home(sector, changed)
 
@@ -196,21 +197,21 @@ def checksums_anew(disk):
 
 def open_again(disk):
     """Steps; returns how: "recovered", "adopted", "compared", "as it was" or "checksums anew"."""
-    base, area, is_closed = disk.manifest[0]
-    if area is not None:
+    base, buffer, is_closed = disk.manifest[0]
+    if buffer is not None:
         sector = disk.sector()
         if sector == ZEROS and "zeros" not in OUT:
             if "once" in OUT:
-                for page, value in disk.area[area].items():
+                for page, value in disk.buffer[buffer].items():
                     yield "write", ("checksums", 0, dict(ZEROS, **{page: value}))
             sector = {page: 0 if disk.home[page] == 0 else UNKNOWN for page in PAGES}
-        for page, value in disk.area[area].items():
+        for page, value in disk.buffer[buffer].items():
             yield "write", ("home", page, value)
             sector[page] = value
         if "restore" not in OUT:
             yield "write", ("checksums", 0, sector)
         yield "sync", ("home", "checksums")
-    if "unclean" not in OUT and (area is not None or not is_closed):
+    if "unclean" not in OUT and (buffer is not None or not is_closed):
         yield from close(disk, base)
         return "recovered"
     if disk.header[0] == ("closed", disk.time) or disk.header[0][0] == "repair":
@@ -274,12 +275,12 @@ def recovered(disk, pending, expected, is_touched=False, depth=0):
 
 
 def rot(disk):
-    """One page that no area restores rots while nobody has it open: it must not be taken over."""
-    _, area, is_closed = disk.manifest[0]
+    """One page that no buffer restores rots while nobody has it open: it must not be taken over."""
+    _, buffer, is_closed = disk.manifest[0]
     for page in PAGES:
-        if area is not None and page in disk.area[area]:
+        if buffer is not None and page in disk.buffer[buffer]:
             continue
-        if disk.header[0][0] != "closed" or (is_closed and area is None and disk.header[0][1] != disk.time):
+        if disk.header[0][0] != "closed" or (is_closed and buffer is None and disk.header[0][1] != disk.time):
             continue  # to be compared and adopted: the time has changed, so nobody can tell
         rotten = disk.copy()
         rotten.home[page] = "rot"
@@ -296,7 +297,7 @@ def shapes():
 def try_durable(checkpoints):
     disk = Disk()
     def allowed(now):
-        """Home is as of the manifest's base once the area is restored, whatever has been written."""
+        """Home is as of the manifest's base once the buffer is restored, whatever has been written."""
         base = now.manifest[0][0]
         at = dict(FIRST)
         for changed in checkpoints[:base]:

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: MIT
 """What binds the files of an environment to one moment: brute force over every mixture of two, and every harm to checksums.
 
-An environment at rest is a data file, its checksums with their note, an area, a log, a manifest. Sessions commit, make the
-file longer, write checkpoints home, and are closed or killed at any step; each such disk is kept. A copy that was brought up
-to date half-way has some files of one moment and some of another; and somebody may zero checksums, with pages or without, or
-cut the file. A power cut harms checksums that are being written, and those beside them. Then it is checked, and opened. A
-verdict is "sound", "damaged", or the third: "changed" (by others, while it was closed: taken as it is, and said) and
-"unknown" (a power cut may have done that). Wrong is
+An environment at rest is a data file, its checksums with their note, a double-write buffer, a log, a manifest. Sessions
+commit, make the file longer, write checkpoints home, and are closed or killed at any step; each such disk is kept. A copy
+that was brought up to date half-way has some files of one moment and some of another; and somebody may zero checksums, with
+pages or without, or cut the file. A power cut harms checksums that are being written, and those beside them. Then it is
+checked, and opened. A verdict is "sound", "damaged", or the third: "changed" (by others, while it was closed: taken as it is,
+and said) and "unknown" (a power cut may have done that). Wrong is
 
     mixed     "sound", or opened without a word, although the content is not that of a moment of the manifest's
     alarm     a disk that nobody has touched is called anything but sound; or what others have changed while it was closed, or a
@@ -16,8 +16,8 @@ verdict is "sound", "damaged", or the third: "changed" (by others, while it was 
 The rules; each is left out by its name, and is then found out:
 
     digest    M1 the manifest has a digest of the file's checksums
-    flight    M2 ... but not of those that share a block with a page of its area: these are being written
-    beside    M3 the pages of such blocks that are not in the area have a digest of their own: if it differs, a power cut or
+    flight    M2 ... but not of those that share a block with a page of its buffer: these are being written
+    beside    M3 the pages of such blocks that are not in the buffer have a digest of their own: if it differs, a power cut or
                  somebody else may have changed the checksums, and the verdict is "unknown"
     grown     M4 a file that grows has its new length in the note of its checksums before a commit can reach it; a closed one
                  as well
@@ -25,10 +25,10 @@ The rules; each is left out by its name, and is then found out:
                  see that they are of another session
     later     M6 a log of a later session than the manifest's is another moment's
     beneath   M7 who makes the next manifest compares the digest of M3 first: what was harmed while the environment was open
-                 would be sealed else; where it differs, the checksums of these blocks become unknown; where the area is not
+                 would be sealed else; where it differs, the checksums of these blocks become unknown; where the buffer is not
                  the named one any more, all checksums do
 
-Nobody compares the pages of an area once they are home, until the next manifest: of these, pages and checksums that are harmed
+Nobody compares the pages of a buffer once they are home, until the next manifest: of these, pages and checksums that are harmed
 together while the environment is open are sealed as they are.
 Nothing says how long the log was: if its end is cut off, or it is an earlier one of the same session, recovery takes the
 commits that are missing for ones that were never made.
@@ -45,13 +45,13 @@ import sys
 OUT = set(sys.argv[1:])
 RULES = ["digest", "flight", "beside", "grown", "number", "later", "beneath"]
 UNKNOWN = -1
-FILES = ("data", "checksums", "area", "log", "manifest")
+FILES = ("data", "checksums", "buffer", "log", "manifest")
 BLOCK = {"X": 0, "Y": 0, "Z": 1, "W": 2}  # whose checksums are written together
 PAGES = list(BLOCK)
 
 
-def blocks_of(area):
-    return {BLOCK[page] for page in area} if "flight" not in OUT else set()
+def blocks_of(buffer):
+    return {BLOCK[page] for page in buffer} if "flight" not in OUT else set()
 
 
 def known_in(checksums, blocks):
@@ -66,38 +66,38 @@ def added(one, other, sign=1):
     return frozenset((pair, count) for pair, count in total.items() if count)
 
 
-def digests_of(checksums, area):
-    """Of the blocks that have no page of the area; and of the other pages of those that have."""
-    blocks = blocks_of(area)
+def digests_of(checksums, buffer):
+    """Of the blocks that have no page of the buffer; and of the other pages of those that have."""
+    blocks = blocks_of(buffer)
     return (frozenset(known_in(checksums, set(BLOCK.values()) - blocks).items()),
-            frozenset(pair for pair in known_in(checksums, blocks).items() if pair[0][0] not in area))
+            frozenset(pair for pair in known_in(checksums, blocks).items() if pair[0][0] not in buffer))
 
 
-def next_digests(disk, area):
-    """They follow from those of the manifest before, by the blocks of both areas. Also the checksums, which may become unknown."""
-    _, _, _, has_area, (outside, beside) = disk.manifest
+def next_digests(disk, buffer):
+    """They follow from those of the manifest before, by the blocks of both buffers. Also the checksums, which may become unknown."""
+    _, _, _, has_buffer, (outside, beside) = disk.manifest
     values = disk.checksums[0]
-    if has_area and disk.area is None:
+    if has_buffer and disk.buffer is None:
         if "beneath" not in OUT:
             values = {page: UNKNOWN for page in values}
-        return values, digests_of(values, area)
-    before = disk.area[1] if has_area else {}
+        return values, digests_of(values, buffer)
+    before = disk.buffer[1] if has_buffer else {}
     if "beneath" not in OUT and digests_of(values, before)[1] != beside:
         values = {page: UNKNOWN if BLOCK[page] in blocks_of(before) else value for page, value in values.items()}
     outside = added(outside, known_in(values, blocks_of(before)))
-    outside = added(outside, known_in(values, blocks_of(area)), -1)
-    return values, (outside, digests_of(values, area)[1])
+    outside = added(outside, known_in(values, blocks_of(buffer)), -1)
+    return values, (outside, digests_of(values, buffer)[1])
 
 
 class Disk:
-    """data: (pages, length, time of change); checksums: (values, state, length, time, session); area: (commit, pages) or None; log: the
-    session that has begun it last, and commits as (number, session, pages); manifest: (session, base, is_closed, has_area,
+    """data: (pages, length, time of change); checksums: (values, state, length, time, session); buffer: (commit, pages) or None; log: the
+    session that has begun it last, and commits as (number, session, pages); manifest: (session, base, is_closed, has_buffer,
     digests)."""
 
     def __init__(self):
         self.data = ({"X": 1, "Y": 1, "Z": 1}, 3, 0)
         self.checksums = (dict(self.data[0]), "closed", 3, 0, 0)
-        self.area, self.log = None, (0, ())
+        self.buffer, self.log = None, (0, ())
         self.manifest = (0, 0, True, False, digests_of(self.checksums[0], ()))
 
     def copy(self):
@@ -152,13 +152,13 @@ class History:
         self.keep()
 
     def checkpoint(self):
-        """Through the area. The writes home arrive in part, or all."""
+        """Through the buffer. The writes home arrive in part, or all."""
         disk = self.disk
         dirty, self.dirty = self.dirty, {}
         session = disk.manifest[0]
         values, digests = next_digests(disk, dirty)
         disk.checksums = (values, *disk.checksums[1:])
-        disk.area = (self.number, dict(dirty))
+        disk.buffer = (self.number, dict(dirty))
         disk.manifest = (session, self.number, False, True, digests)
         self.keep()
         self.clock += 1
@@ -180,7 +180,7 @@ class History:
         _, _, _, _, session = disk.checksums
         values, digests = next_digests(disk, ())
         disk.checksums = (values, "closed", disk.data[1], disk.data[2], session)
-        disk.area = None
+        disk.buffer = None
         disk.manifest = (session, self.number, True, False, digests)
         self.keep()
 
@@ -192,8 +192,8 @@ class History:
         self.disk.checksums = ({**values, page: 0}, *note)
 
     def copy_beneath(self, before):
-        """An older copy of data, checksums and area, by somebody else, while it is open."""
-        self.disk.data, self.disk.area = before.data, before.area
+        """An older copy of data, checksums and buffer, by somebody else, while it is open."""
+        self.disk.data, self.disk.buffer = before.data, before.buffer
         self.disk.checksums = (before.checksums[0], *self.disk.checksums[1:])
 
 
@@ -210,7 +210,7 @@ def histories():
 
 
 def harmed_beneath():
-    """Between two checkpoints, a page that is in neither area; or all of it."""
+    """Between two checkpoints, a page that is in neither buffer; or all of it."""
     for first, second, page in itertools.product("XZ", "XZ", "XYZ"):
         if page not in (first, second):
             history = History()
@@ -238,14 +238,14 @@ def harmed_beneath():
 
 def recovered(disk):
     """The content as an open leaves it; or None: it is refused."""
-    session, base, is_closed, has_area, _ = disk.manifest
+    session, base, is_closed, has_buffer, _ = disk.manifest
     pages = dict(disk.data[0])
     if is_closed:
         return pages
-    if has_area:
-        if disk.area is None or disk.area[0] != base:
+    if has_buffer:
+        if disk.buffer is None or disk.buffer[0] != base:
             return None
-        pages.update(disk.area[1])
+        pages.update(disk.buffer[1])
     for number, of_session, changed in disk.log[1]:
         if number <= base:
             continue
@@ -261,10 +261,10 @@ def recovered(disk):
 def verdict(disk, is_thorough):
     """xac check; or an open, which compares nothing where what was closed has the right numbers, lengths and times. Else it
     reads the checksums, four bytes a page, and the pages where these are to be compared."""
-    session, _, is_closed, has_area, digests = disk.manifest
+    session, _, is_closed, has_buffer, digests = disk.manifest
     pages, data_length, data_time = disk.data
     values, state, noted_length, noted_time, noted_session = disk.checksums
-    area = disk.area[1] if has_area and disk.area else {}
+    buffer = disk.buffer[1] if has_buffer and disk.buffer else {}
     if recovered(disk) is None:
         return "damaged"
     if disk.log[0] > session and "later" not in OUT:
@@ -276,14 +276,14 @@ def verdict(disk, is_thorough):
     is_as_noted = is_closed and state == "closed" and (noted_length, noted_time) == (data_length, data_time)
     if is_as_noted and not is_thorough:
         return "sound"
-    outside, beside = digests_of(values, area)
+    outside, beside = digests_of(values, buffer)
     if outside != digests[0] and "digest" not in OUT:
         return "changed" if is_closed else "damaged"
     if beside != digests[1] and "beside" not in OUT:
         return "unknown"
     if UNKNOWN in values.values():
         return "unknown"
-    differing = [page for page, value in values.items() if page not in area and pages.get(page, 0) != value]
+    differing = [page for page, value in values.items() if page not in buffer and pages.get(page, 0) != value]
     if differing:
         return "changed" if is_closed and not is_as_noted else "damaged"
     return "sound"
@@ -343,7 +343,7 @@ def look(kept):
         if disk.manifest[3]:
             cut = disk.copy()
             cut.checksums = ({page: 0 if page == "Y" else value for page, value in disk.checksums[0].items()}, *disk.checksums[1:])
-            if "X" in disk.area[1] and verdict(cut, True) == "damaged":
+            if "X" in disk.buffer[1] and verdict(cut, True) == "damaged":
                 fail("alarm", "what a power cut has harmed")
         for what, harm in harmed(disk):
             judge(harm, kept, what, False, disk.data[1])

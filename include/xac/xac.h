@@ -123,7 +123,7 @@ typedef struct xac_options {
         uint32_t max_participants; /* at creation: threads, and snapshots, at once; 1024 (default) to 32768 */
         uint32_t mode;             /* at creation: permission bits, under the umask; default 0600 */
         uint32_t archive_flags;    /* enum xac_archive_flags */
-        /* Long recoveries: "restore" (pages of the double-write area), "replay" (bytes of log); both and
+        /* Long recoveries: "restore" (pages of the double-write buffer), "replay" (bytes of log); both and
          * long checkpoints: "checkpoint" (pages); data files that others have changed: "sum" (pages). Called by the
          * thread at work, which may be the library's own. */
         void (*progress)(void *arg, const char *what, uint64_t done, uint64_t total);

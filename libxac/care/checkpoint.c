@@ -51,7 +51,7 @@ static void unpin(struct shared *shared)
         atomic_store(&shared->control->checkpoint_snapshot, atomic_load(&shared->control->checkpoint_target));
 }
 
-/* ---- 3. area ---- */
+/* ---- 3. buffer ---- */
 
 /* Is it visible(page, C), and not home? The pin keeps it where it is if so. 1, 0 or -ENOMEM. */
 static int is_visible(void *arg, uint32_t no)
@@ -72,31 +72,32 @@ static struct page_image image_of(void *arg, uint64_t i)
                                     shared_slot_bytes(dirty->shared, no) };
 }
 
-struct area_id checkpoint_area_id(const struct checkpoint *checkpoint)
+struct double_write_id checkpoint_buffer_id(const struct checkpoint *checkpoint)
 {
         const struct control *control = checkpoint->shared->control;
-        struct area_id id = { .sequence = checkpoint->sequence,
-                              .page_bytes = control->page_bytes,
-                              .mode = control->mode,
-                              .keep_bytes = area_keep_bytes(control->area_bytes) };
+        struct double_write_id id = { .sequence = checkpoint->sequence,
+                                      .page_bytes = control->page_bytes,
+                                      .mode = control->mode,
+                                      .keep_bytes = double_write_keep_bytes(control->area_bytes) };
         memcpy(id.uuid, control->uuid, sizeof(id.uuid));
         return id;
 }
 
-int checkpoint_write_area(struct checkpoint *checkpoint, const struct dirty *dirty, const struct area_batch *batch)
+int checkpoint_write_buffer(struct checkpoint *checkpoint, const struct dirty *dirty,
+                            const struct double_write_batch *batch)
 {
         struct manifest *manifest = &checkpoint->manifest;
-        struct area_id id = checkpoint_area_id(checkpoint);
-        int which = manifest->area == 0;
+        struct double_write_id id = checkpoint_buffer_id(checkpoint);
+        int which = manifest->buffer == 0;
         uint32_t checksum;
         id.batch = batch;
-        int err = area_write(checkpoint->writer->files->directory, which, &id, dirty->slots.count, image_of,
-                             (void *)(uintptr_t)dirty, &checksum);
-        hook_step(HOOK_AREA_WRITTEN);
+        int err = double_write_store(checkpoint->writer->files->directory, which, &id, dirty->slots.count, image_of,
+                                     (void *)(uintptr_t)dirty, &checksum);
+        hook_step(HOOK_DOUBLE_WRITE_STORED);
         if (err)
                 return err;
-        manifest->area = which;
-        manifest->area_checksum = checksum;
+        manifest->buffer = which;
+        manifest->buffer_checksum = checksum;
         return 0;
 }
 
@@ -136,15 +137,15 @@ static int write_name_locked(struct checkpoint *checkpoint, bool is_batch)
         shlock_assert_held(&checkpoint->writer->self->shared->control->file_lock);
         struct manifest *manifest = &checkpoint->manifest;
         const int directory = checkpoint->writer->files->directory;
-        const int32_t area = manifest->area;
-        const uint32_t area_checksum = manifest->area_checksum;
+        const int32_t buffer = manifest->buffer;
+        const uint32_t buffer_checksum = manifest->buffer_checksum;
         struct seal_change change = { .is_lost = false };
         int err = manifest_read(directory, manifest); /* there may be new names */
         if (!err)
                 err = seal_change_begin(&change, directory, manifest);
         if (!err) {
-                manifest->area = area;
-                manifest->area_checksum = area_checksum;
+                manifest->buffer = buffer;
+                manifest->buffer_checksum = buffer_checksum;
                 if (is_batch)
                         manifest->target_sequence = checkpoint->sequence;
                 else
@@ -155,7 +156,7 @@ static int write_name_locked(struct checkpoint *checkpoint, bool is_batch)
         return err ? err : shared_write_manifest_locked(checkpoint->shared, directory, manifest);
 }
 
-int checkpoint_name_area(struct checkpoint *checkpoint, bool is_batch)
+int checkpoint_name_buffer(struct checkpoint *checkpoint, bool is_batch)
 {
         struct shared *shared = checkpoint->shared;
         shared_lock_as_process(shared, &shared->control->file_lock);
@@ -188,8 +189,8 @@ int checkpoint_mark_unclean(struct shared *shared, int directory)
 
 static void name_end(const struct shared *shared, struct manifest *manifest)
 {
-        manifest->area = -1;
-        manifest->area_checksum = 0;
+        manifest->buffer = -1;
+        manifest->buffer_checksum = 0;
         manifest->base_sequence = atomic_load(&shared->control->sequence);
         manifest->base_position = log_round_up(log_end(&shared->log));
         manifest->redo_position = manifest->base_position;
@@ -221,7 +222,7 @@ int checkpoint_mark_clean(struct shared *shared, int directory)
         int err = write_clean_locked(shared, directory);
         shared_unlock_as_process(shared, &shared->control->file_lock);
         if (!err && shared_is_durable(shared))
-                area_clear(directory);
+                double_write_clear(directory);
         return err;
 }
 
@@ -229,16 +230,16 @@ int checkpoint_mark_clean(struct shared *shared, int directory)
 
 static int write_all(struct checkpoint *checkpoint)
 {
-        int err = checkpoint_name_area(checkpoint, false);
+        int err = checkpoint_name_buffer(checkpoint, false);
         return err ? err : home_write_locked(checkpoint->writer, checkpoint->sequence);
 }
 
 static int write_all_out_of_order(struct checkpoint *checkpoint)
 {
-        checkpoint->manifest.area = checkpoint->manifest.area == 0;
+        checkpoint->manifest.buffer = checkpoint->manifest.buffer == 0;
         int err = write_all(checkpoint);
-        checkpoint->manifest.area = checkpoint->manifest.area == 0;
-        return err ? err : checkpoint_write_area(checkpoint, &checkpoint->dirty, NULL);
+        checkpoint->manifest.buffer = checkpoint->manifest.buffer == 0;
+        return err ? err : checkpoint_write_buffer(checkpoint, &checkpoint->dirty, NULL);
 }
 
 /* Steps 3 to 5, of all pages at once or in batches. Batches are what is done, too, if the disk has no room for all. */
@@ -246,15 +247,15 @@ static int write_pages(struct checkpoint *checkpoint)
 {
         invariant(checkpoint->sequence <= atomic_load(&checkpoint->shared->control->sequence)); /* I2 */
         const struct control *control = checkpoint->shared->control;
-        const uint32_t most = area_pages_max(control->area_bytes, control->page_bytes);
+        const uint32_t most = double_write_pages_max(control->area_bytes, control->page_bytes);
         const uint32_t count = checkpoint->dirty.slots.count;
         if (hook_has_bug(HOOK_BUG_SYNCS_OUT_OF_ORDER))
                 return write_all_out_of_order(checkpoint);
         int err = count > most ? checkpoint_batches_begin(checkpoint, most) : -EOVERFLOW;
         if (err != -EOVERFLOW)
                 return err;
-        err = checkpoint_write_area(checkpoint, &checkpoint->dirty, NULL);
-        if (err != -ENOSPC || count <= AREA_PAGES_MIN)
+        err = checkpoint_write_buffer(checkpoint, &checkpoint->dirty, NULL);
+        if (err != -ENOSPC || count <= DOUBLE_WRITE_PAGES_MIN)
                 return err ? err : write_all(checkpoint);
         err = checkpoint_batches_begin(checkpoint, count / 2);
         return err == -EOVERFLOW ? -ENOSPC : err;
@@ -274,7 +275,7 @@ static int write_everything(struct checkpoint *checkpoint)
 {
         shlock_assert_held(&checkpoint->writer->self->shared->control->checkpoint_lock);
         int err = 0;
-        if (hook_has_bug(HOOK_BUG_HOME_BEFORE_LOG) || hook_has_bug(HOOK_BUG_HOME_BEFORE_AREA))
+        if (hook_has_bug(HOOK_BUG_HOME_BEFORE_LOG) || hook_has_bug(HOOK_BUG_HOME_BEFORE_DOUBLE_WRITE))
                 err = home_write_locked(checkpoint->writer, checkpoint->sequence);
         if (!err)
                 err = redo_wait(checkpoint->writer->self, checkpoint->position);

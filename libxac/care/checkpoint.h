@@ -7,27 +7,28 @@
  *
  *      1. pin        C = (sequence, end of the log, redo point), under the commit lock; C is a snapshot (R2)
  *      2. log        durable up to C's end
- *      3. area       visible(page, C) of every page that is not home, into the area the manifest does not name; sync
- *      4. manifest   names C and that area (R18); segments below the redo point are recycled
+ *      3. buffer     visible(page, C) of every page that is not home, into the double-write buffer that the manifest
+ *                    does not name; sync
+ *      4. manifest   names C and that buffer (R18); segments below the redo point are recycled
  *      5. home       pages that no snapshot holds back (I3); sync; their heads flip (R13)
  *
- * If an area may not have so many pages, 3 to 5 are done in batches, each in the area that the manifest does not name
- * (checkpoint_batches.c). Until the last one the manifest keeps the old base and names C as its target. A checkpoint
- * that failed or died between batches is finished first by the next one; C stays pinned so long.
+ * If a buffer may not have so many pages, 3 to 5 are done in batches, each in the buffer that the manifest does not
+ * name (checkpoint_batches.c). Until the last one the manifest keeps the old base and names C as its target. A
+ * checkpoint that failed or died between batches is finished first by the next one; C stays pinned so long.
  *
- * A page that is held back stays in the pool and is part of the next area, so that a long reader neither stalls
+ * A page that is held back stays in the pool and is part of the next buffer, so that a long reader neither stalls
  * commits nor lets the log grow. In a volatile environment there are only 1 and 5.
  *
  * One at a time, under the checkpoint lock, by whoever wants it; a dead one's successor begins anew: what is
- * on disk, not what is in shared memory, says which area may be written.
+ * on disk, not what is in shared memory, says which buffer may be written.
  */
 
 #include <stdbool.h>
 
 #include "libxac/store/home.h"
 
-/* 0, -EBUSY (another one runs, and the writer does not want to wait), XAC_POISONED, -ENOSPC (area or home; what was
- * not written stays in the pool), -EIO (poisons a durable environment), ... */
+/* 0, -EBUSY (another one runs, and the writer does not want to wait), XAC_POISONED, -ENOSPC (double-write buffer or
+ * home; what was not written stays in the pool), -EIO (poisons a durable environment), ... */
 int checkpoint_run(const struct home_writer *writer);
 
 /* For the last one to leave, after a checkpoint that brought everything home: the manifest says that there is

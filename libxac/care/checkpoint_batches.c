@@ -2,7 +2,7 @@
 #include "libxac/care/checkpoint.h"
 
 /*
- * A checkpoint in batches, for pages that are more than a double-write area may have. recovery/checkpoint_plan.h says
+ * A checkpoint in batches, for pages that are more than a double-write buffer may have. recovery/checkpoint_plan.h says
  * which step comes when; here they are taken.
  *
  * A version that has been superseded meanwhile goes home like the others. It is not the page's newest, so its head
@@ -19,17 +19,17 @@
 /* A page of the plan has the index of its slot in checkpoint->dirty. */
 struct in_batches {
         struct checkpoint *checkpoint;
-        struct area_contents named; /* what the manifest's area has */
-        struct vector pages;        /* of struct plan_page */
+        struct double_write_contents named; /* what the manifest's buffer has */
+        struct vector pages;                /* of struct plan_page */
         struct checkpoint_plan plan;
-        struct dirty images; /* of a step's area */
+        struct dirty images; /* of a step's buffer */
         struct dirty home;   /* what of a step goes home */
 };
 
 static void close_batches(struct in_batches *in)
 {
         checkpoint_plan_free(&in->plan);
-        area_contents_free(&in->named);
+        double_write_contents_free(&in->named);
         vector_free(&in->pages, sizeof(struct plan_page));
         dirty_free(&in->images);
         dirty_free(&in->home);
@@ -37,17 +37,17 @@ static void close_batches(struct in_batches *in)
 
 /* ---- The plan ---- */
 
-static int read_named_area(struct in_batches *in)
+static int read_named_buffer(struct in_batches *in)
 {
         const struct checkpoint *checkpoint = in->checkpoint;
         const struct manifest *manifest = &checkpoint->manifest;
-        struct area_id id = checkpoint_area_id(checkpoint);
-        struct area_damage damage;
-        if (manifest->area < 0)
+        struct double_write_id id = checkpoint_buffer_id(checkpoint);
+        struct double_write_damage damage;
+        if (manifest->buffer < 0)
                 return 0;
         id.sequence = manifest->target_sequence ? manifest->target_sequence : manifest->base_sequence;
-        return area_read_contents(checkpoint->writer->files->directory, manifest->area, &id, manifest->area_checksum,
-                                  &in->named, &damage);
+        return double_write_read_contents(checkpoint->writer->files->directory, manifest->buffer, &id,
+                                          manifest->buffer_checksum, &in->named, &damage);
 }
 
 /* I3: does a snapshot need what is at home; or the caller's open transaction the slot? */
@@ -103,24 +103,24 @@ static int choose(struct dirty *list, const struct dirty *all, const uint32_t *i
         return err;
 }
 
-static int write_area(struct in_batches *in, const struct plan_step *step)
+static int write_buffer(struct in_batches *in, const struct plan_step *step)
 {
         struct checkpoint *checkpoint = in->checkpoint;
-        const struct area_batch batch = { .position = checkpoint->position,
-                                          .redo = checkpoint->redo,
-                                          .listed = step->listed,
-                                          .listed_count = step->listed_count };
+        const struct double_write_batch batch = { .position = checkpoint->position,
+                                                  .redo = checkpoint->redo,
+                                                  .listed = step->listed,
+                                                  .listed_count = step->listed_count };
         int err = choose(&in->images, &checkpoint->dirty, step->image, step->image_count);
-        return err ? err : checkpoint_write_area(checkpoint, &in->images, step->is_last ? NULL : &batch);
+        return err ? err : checkpoint_write_buffer(checkpoint, &in->images, step->is_last ? NULL : &batch);
 }
 
-static int name_area(const struct in_batches *in, const struct plan_step *step)
+static int name_buffer(const struct in_batches *in, const struct plan_step *step)
 {
         struct checkpoint *checkpoint = in->checkpoint;
         /* Before the manifest says so: whoever finishes it finds its versions. */
         atomic_store(&checkpoint->shared->control->checkpoint_target, checkpoint->sequence);
         hook_step(HOOK_BATCHES_BEGUN);
-        return checkpoint_name_area(checkpoint, !step->is_last);
+        return checkpoint_name_buffer(checkpoint, !step->is_last);
 }
 
 static int take_home(struct in_batches *in, const struct plan_step *step)
@@ -133,12 +133,12 @@ static int take_step(struct in_batches *in)
 {
         struct plan_step step;
         int err = checkpoint_plan_next(&in->plan, &step);
-        if (!err && step.has_area) {
-                err = write_area(in, &step);
+        if (!err && step.has_buffer) {
+                err = write_buffer(in, &step);
                 if (err == -ENOSPC)
                         return checkpoint_plan_halve(&in->plan);
                 if (!err)
-                        err = name_area(in, &step);
+                        err = name_buffer(in, &step);
         }
         return err ? err : take_home(in, &step);
 }
@@ -155,7 +155,7 @@ static int take_steps(struct in_batches *in)
 
 static int run(struct in_batches *in, bool is_begun, uint32_t most)
 {
-        int err = read_named_area(in);
+        int err = read_named_buffer(in);
         if (!err && is_begun) {
                 in->checkpoint->position = in->named.position;
                 in->checkpoint->redo = in->named.redo;
@@ -183,5 +183,5 @@ int checkpoint_batches_begin(struct checkpoint *checkpoint, uint32_t most)
 int checkpoint_batches_go_on(struct checkpoint *checkpoint)
 {
         const struct control *control = checkpoint->shared->control;
-        return run_batches(checkpoint, true, area_pages_max(control->area_bytes, control->page_bytes));
+        return run_batches(checkpoint, true, double_write_pages_max(control->area_bytes, control->page_bytes));
 }

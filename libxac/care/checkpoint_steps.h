@@ -9,7 +9,7 @@
 
 #include "libxac/store/home.h"
 #include "libxac/version/dirty.h"
-#include "recovery/area.h"
+#include "recovery/double_write.h"
 
 /* In memory of its own: this may run in the fault handler, on a small stack. */
 struct checkpoint {
@@ -22,15 +22,16 @@ struct checkpoint {
         struct manifest manifest;
 };
 
-struct area_id checkpoint_area_id(const struct checkpoint *checkpoint);
-/* Into the area that the manifest in memory does not name; then it does. `batch`: NULL for the whole, or the last
+struct double_write_id checkpoint_buffer_id(const struct checkpoint *checkpoint);
+/* Into the buffer that the manifest in memory does not name; then it does. `batch`: NULL for the whole, or the last
  * batch.
  */
-int checkpoint_write_area(struct checkpoint *checkpoint, const struct dirty *dirty, const struct area_batch *batch);
-/* Names that area as the checkpoint's, or as a batch's. */
-int checkpoint_name_area(struct checkpoint *checkpoint, bool is_batch);
+int checkpoint_write_buffer(struct checkpoint *checkpoint, const struct dirty *dirty,
+                            const struct double_write_batch *batch);
+/* Names that buffer as the checkpoint's, or as a batch's. */
+int checkpoint_name_buffer(struct checkpoint *checkpoint, bool is_batch);
 
-/* The pages that are not home are more than an area may have, `most`. -EOVERFLOW: nobody knows what may be a batch
+/* The pages that are not home are more than a buffer may have, `most`. -EOVERFLOW: nobody knows what may be a batch
  * (moves.h), and nothing has been done. */
 int checkpoint_batches_begin(struct checkpoint *checkpoint, uint32_t most);
 /* The manifest has a target: goes on, up to the last batch. `dirty` is what is not home as of the target. */

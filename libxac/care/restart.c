@@ -121,7 +121,7 @@ static int adopt(struct xac_env *env, struct manifest *manifest)
 /* Only what was closed cleanly may have been changed by others: what was not is recovered, and must agree. */
 static int recover_or_adopt(struct xac_env *env, struct manifest *manifest)
 {
-        return manifest->is_clean && manifest->area < 0 ? adopt(env, manifest) : recover(env, manifest);
+        return manifest->is_clean && manifest->buffer < 0 ? adopt(env, manifest) : recover(env, manifest);
 }
 
 /* The log goes on where recovery, or the last close, has left it. */

@@ -123,7 +123,7 @@ static int judge(struct xac_env *env, bool may_join, bool is_lock_there)
                 return -ECANCELED;
         if (used)
                 return may_join ? READING_BESIDE : refuse_in_use(env);
-        if (!manifest->is_clean || manifest->area >= 0)
+        if (!manifest->is_clean || manifest->buffer >= 0)
                 return refuse_unclean(env, "it was not closed, and what its log has is not in its files yet");
         return check_memory(env, manifest);
 }

@@ -126,7 +126,7 @@ struct control {
         uint32_t is_volatile;
         uint64_t log_ring_bytes; /* 0: volatile */
         uint64_t log_bytes;      /* of log before a checkpoint is forced */
-        uint64_t area_bytes;     /* that the double-write areas may take, together */
+        uint64_t area_bytes;     /* that the double-write buffers may take, together */
         uint64_t device;
         uint64_t inode;
         uint64_t generation;      /* [file_lock] of the manifest */

@@ -10,7 +10,8 @@
  * there: as long as that is published neither changes (I3). What is copied from home into a version is compared: rot is
  * not laundered. What a view shows of home by a mapping is not.
  *
- * A crash of a durable session finds the checksums of what was going home in the area, as it does the pages.
+ * A crash of a durable session finds the checksums of what was going home in the double-write buffer, as it does the
+ * pages.
  */
 
 #include <stdbool.h>

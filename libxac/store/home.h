@@ -37,7 +37,7 @@ static inline int home_checkpoint(const struct home_writer *writer)
 }
 
 /* Brings home the newest versions that are no newer than `until` nor than the oldest snapshot (I3). Caller holds
- * the checkpoint lock and, in a durable environment, has all versions up to `until` in the area that the
+ * the checkpoint lock and, in a durable environment, has all versions up to `until` in the double-write buffer that the
  * manifest names. 0, -ENOMEM, -ENOSPC, -EIO, ...; what could not be written stays in the pool, and pages that an
  * old snapshot holds back stay there too, which is no error. */
 int home_write_locked(const struct home_writer *writer, uint64_t until);

@@ -7,7 +7,7 @@
 #include "base/sys.h"
 #include "libxac/ground/page_id.h"
 #include "libxac/store/window.h"
-#include "recovery/area.h"
+#include "recovery/double_write.h"
 
 #define GIB               (UINT64_C(1) << 30)
 #define LOG_BYTES_DEFAULT (GIB / 4)
@@ -147,7 +147,7 @@ void options_fill_identity(const xac_options *options, const struct manifest *ma
         identity->has_pool_default = !options->pool_bytes;
         identity->pool_slots = pool_slots(pool_bytes, manifest->page_bytes);
         identity->log_bytes = log_bytes(options);
-        identity->area_bytes = options->area_bytes ? options->area_bytes : AREA_BYTES_DEFAULT;
+        identity->area_bytes = options->area_bytes ? options->area_bytes : DOUBLE_WRITE_BYTES_DEFAULT;
         identity->archive_held =
                 options->archive_held_bytes ? options->archive_held_bytes : HELD_LOGS * identity->log_bytes;
         if (identity->archive_held > MANIFEST_HELD_MAX)

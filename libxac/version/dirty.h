@@ -3,7 +3,7 @@
 #define LIBXAC_VERSION_DIRTY_H
 
 /*
- * Lists of slots in the order of their pages: what goes home, what goes into the double-write area. Their
+ * Lists of slots in the order of their pages: what goes home, what goes into the double-write buffer. Their
  * memory is mappings of their own, as a checkpoint may run in the fault handler.
  */
 

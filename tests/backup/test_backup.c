@@ -53,7 +53,7 @@ static void a_copy_is_an_environment_of_its_own(void)
         check(memcmp(own.uuid, copy.uuid, sizeof(own.uuid)) != 0);
         check_equal(copy.base_sequence, 2);
         check(copy.generation >= own.generation);
-        check(copy.is_clean && copy.area == -1);
+        check(copy.is_clean && copy.buffer == -1);
         stand_expect("copy", "file", BYTES, STAND_PAGE, "one");
         check_ok(xac_close(env));
 }

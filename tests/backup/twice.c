@@ -3,9 +3,9 @@
 /*
  * A backup during which every page changes twice. A process commits durably, some pages at a time, in an order by
  * chance, each page once and then once more; the backup is held up so that it has copied as large a share of the pages
- * as the process has changed. What that holds back may make the pool and the areas larger, never the log: how large
- * they become is noted, and compared with the ceilings that are promised (docs/DESIGN.md, "Checkpoints in batches").
- * The backup must be a prefix of the commits, and the environment have all of them.
+ * as the process has changed. What that holds back may make the pool and the double-write buffers larger, never the
+ * log: how large they become is noted, and compared with the ceilings that are promised (docs/DESIGN.md, "Checkpoints
+ * in batches"). The backup must be a prefix of the commits, and the environment have all of them.
  *
  *      twice [--mib N] [--log-mib N] [--seed N]
  */
@@ -30,7 +30,7 @@ enum {
         PAGES_OF_A_COMMIT = 64,
         PASSES = 2,
         LOOK_MS = 20,
-        AREA_MIB = 4,
+        BUFFER_MIB = 4,
         LOG_OVERDUE = 4, /* times log_bytes: then commits wait for a checkpoint */
         MIB = 1 << 20
 };
@@ -46,7 +46,7 @@ static struct shared {
 
 /* The most that was seen. */
 static struct {
-        uint64_t log, area, pool;
+        uint64_t log, buffer, pool;
 } most;
 
 static uint32_t *order; /* of the pages, the same in both passes */
@@ -79,7 +79,7 @@ static void draw_order(void)
 
 static uint64_t *open_words(const char *name, xac_env **env)
 {
-        const xac_options opening = { .log_bytes = options.log_mib * MIB, .area_bytes = (uint64_t)AREA_MIB * MIB };
+        const xac_options opening = { .log_bytes = options.log_mib * MIB, .area_bytes = (uint64_t)BUFFER_MIB * MIB };
 
         check_ok(xac_open(scratch_path(name), XAC_CREATE, &opening, env));
         uint64_t *words = xac_mmap(*env, "words", options.mib * MIB, 0);
@@ -160,7 +160,7 @@ static void look(xac_env *env)
         check_ok(xac_stat(env, &stats));
         keep_most(&most.pool, stats.pool_bytes_used);
         keep_most(&most.log, stats.log_bytes_used);
-        keep_most(&most.area, bytes_of("env/xac.area.0") + bytes_of("env/xac.area.1"));
+        keep_most(&most.buffer, bytes_of("env/xac.area.0") + bytes_of("env/xac.area.1"));
 }
 
 /* Until the writer has changed twice as large a share of the pages as has been copied. */
@@ -190,13 +190,13 @@ static void back_up(int unused, void *arg)
         if (xac_backup(env, scratch_path("backup"), &wanted))
                 check_failed(__FILE__, __LINE__, "%s", result.problem);
         check_equal(atomic_load(&shared->commits), PASSES * commits_of_a_pass());
-        printf("at most: %" PRIu64 " MiB of versions in the pool, %" PRIu64 " MiB of log to replay, both areas %" PRIu64
-               " MiB, for %" PRIu64 " MiB that changed twice\n",
-               most.pool / MIB, most.log / MIB, most.area / MIB, options.mib);
+        printf("at most: %" PRIu64 " MiB of versions in the pool, %" PRIu64
+               " MiB of log to replay, both buffers %" PRIu64 " MiB, for %" PRIu64 " MiB that changed twice\n",
+               most.pool / MIB, most.log / MIB, most.buffer / MIB, options.mib);
         fflush(stdout);
         check(most.pool >= options.mib * MIB); /* or the pages have not changed while the backup was there */
         check(most.log <= (LOG_OVERDUE + 1) * options.log_mib * MIB);
-        check(most.area <= 2 * (2 * options.mib + AREA_MIB) * MIB);
+        check(most.buffer <= 2 * (2 * options.mib + BUFFER_MIB) * MIB);
         check_ok(xac_close(env));
 }
 

@@ -19,7 +19,7 @@
 #include "tests/crafted/crafted_ground.h"
 #include "tests/support/check.h"
 
-enum { NAMES = 64, NAME = 256, MOST = 1 << 20, PAGE = 4096, AT_CHECKSUM = 12, AREA_HEADER = 4096, NOTE_AT = 4096 };
+enum { NAMES = 64, NAME = 256, MOST = 1 << 20, PAGE = 4096, AT_CHECKSUM = 12, BUFFER_HEADER = 4096, NOTE_AT = 4096 };
 
 /* A file of the directory, and its beginning. */
 struct target {
@@ -172,7 +172,7 @@ static bool find_spot(const struct target *target, struct chance *chance, struct
         if (begins(target, "xac.manifest"))
                 *spot = header_of(slot, MANIFEST_SLOT_BYTES, chance_percent(chance, 70) ? 128 : MANIFEST_SLOT_BYTES);
         else if (begins(target, "xac.area"))
-                *spot = header_of(0, AREA_HEADER, chance_percent(chance, 60) ? 96 : 8192);
+                *spot = header_of(0, BUFFER_HEADER, chance_percent(chance, 60) ? 96 : 8192);
         else if (begins(target, "xac.sums") && chance_percent(chance, 50))
                 *spot = header_of(0, CHECKSUMS_SECTOR_BYTES, 64);
         else if (begins(target, "xac.sums"))
@@ -202,13 +202,13 @@ static void fix_page(const char *directory, const struct target *target, size_t 
 
 static void fix(const char *directory, struct target *target, const struct spot *spot)
 {
-        enum { AREA_TABLE = 52, COUNT = 40, ENTRY = 24, NOTE_CHECKSUM = 24 };
-        const bool is_area = begins(target, "xac.area");
-        const uint64_t count = is_area ? bytes_get_u64(target->bytes + COUNT) : 0;
+        enum { BUFFER_TABLE = 52, COUNT = 40, ENTRY = 24, NOTE_CHECKSUM = 24 };
+        const bool is_buffer = begins(target, "xac.area");
+        const uint64_t count = is_buffer ? bytes_get_u64(target->bytes + COUNT) : 0;
 
-        if (is_area && count && count < MOST / ENTRY && AREA_HEADER + count * ENTRY <= target->held)
-                bytes_put_u32(target->bytes + AREA_TABLE,
-                              checksum_crc32c(0, target->bytes + AREA_HEADER, count * ENTRY));
+        if (is_buffer && count && count < MOST / ENTRY && BUFFER_HEADER + count * ENTRY <= target->held)
+                bytes_put_u32(target->bytes + BUFFER_TABLE,
+                              checksum_crc32c(0, target->bytes + BUFFER_HEADER, count * ENTRY));
         if (spot->is_page)
                 fix_page(directory, target, spot->at);
         else if (spot->is_record)

@@ -275,7 +275,7 @@ static void make_heap(xac_env *env)
         check_ok(xac_heap_close(heap));
 }
 
-/* Four files. The process dies where a checkpoint has begun another log, and left its area. */
+/* Four files. The process dies where a checkpoint has begun another log, and left its double-write buffer. */
 static void work_and_die(int index, void *dies)
 {
         const xac_options options = { .log_bytes = 256 << 10,

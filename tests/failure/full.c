@@ -378,7 +378,8 @@ static void a_hole_in_a_full_tmpfs_is_a_code(int way)
 /* ---- Durable environments ---- */
 
 /* How many commits the log takes before it is full, and so how many pages find room when there is some again, is a
- * matter of the background thread's timing: the file system has room for all pages, at home and in both areas. */
+ * matter of the background thread's timing: the file system has room for all pages, at home and in both double-write
+ * buffers. */
 enum { COMMITS_MAX = 2000, NEW_PAGES = 1000, DURABLE_KIB = 18 * KIB };
 
 _Static_assert(3 * (NEW_PAGES + 2 * PAGES) * (PAGE_BYTES / KIB) + 4 * KIB < DURABLE_KIB, "and the log");
@@ -391,7 +392,7 @@ static void fill_durably(int way)
         check_ok(world_map(0, PAGES + NEW_PAGES));
 }
 
-/* Pages that have no room at home, so that neither home nor the double-write area can take them, until the log
+/* Pages that have no room at home, so that neither home nor the double-write buffer can take them, until the log
  * cannot grow either: then nothing is committed, and everything else is as it was. */
 static void commit_until_full(void)
 {
@@ -446,7 +447,7 @@ static void prove_in_a_child(int unused, void *unused_)
         world_check_files();
 }
 
-/* Recovery needs room for the double-write area; until there is some it changes nothing and can be tried again. */
+/* Recovery needs room for the double-write buffer; until there is some it changes nothing and can be tried again. */
 static void recovery_on_a_full_disk_is_enospc_and_passes(void)
 {
         world_set_durable(true);
@@ -466,7 +467,7 @@ static void a_full_last_close_of_a_durable_one_keeps_everything(void)
         fill_durably(0);
         fill(world_directory(), 0);
         commit_until_full();
-        int code = world_close(); /* all of it may go home in batches, through areas that are there */
+        int code = world_close(); /* all of it may go home in batches, through double-write buffers that are there */
         check(code == 0 || code == -ENOSPC);
         check_equal(scratch_shared_memory_of(world_directory()), code ? WORLD_PARTS : 0);
         check_ok(world_open(0, NULL));

@@ -361,10 +361,10 @@ bool ledger_segment(const struct ledger *ledger, const struct ledger_file *file,
         return header.segment_bytes == ledger->segment_bytes;
 }
 
-int ledger_area(const struct ledger *ledger)
+int ledger_buffer(const struct ledger *ledger)
 {
         ledger_store(ledger, &ledger->image);
-        return read_manifest(ledger).area;
+        return read_manifest(ledger).buffer;
 }
 
 /* ---- Opening ---- */

@@ -70,12 +70,12 @@ struct ledger_file *ledger_add(struct ledger_image *image, const char *name);
 /* Puts exactly these files on the disk. */
 void ledger_store(const struct ledger *ledger, const struct ledger_image *image);
 /* Nothing on the disk differs from the image, but for pages that recovery has restored from the double-
- * write area before it came to the damage (recover.h). */
+ * write buffer before it came to the damage (recover.h). */
 void ledger_check_unchanged(const struct ledger *ledger, const struct ledger_image *image);
 
-/* Which segment a file of the log holds, and which area the manifest names (-1: none). */
+/* Which segment a file of the log holds, and which double-write buffer the manifest names (-1: none). */
 bool ledger_segment(const struct ledger *ledger, const struct ledger_file *file, uint64_t *segment_no);
-int ledger_area(const struct ledger *ledger);
+int ledger_buffer(const struct ledger *ledger);
 
 /* ---- Opening ---- */
 

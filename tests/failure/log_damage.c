@@ -210,7 +210,7 @@ static void headers_of_segments(void)
         ledger_free(&image);
 }
 
-/* ---- Manifest, area, data files ---- */
+/* ---- Manifest, double-write buffer, data files ---- */
 
 static void the_manifest(void)
 {
@@ -238,7 +238,7 @@ static void the_manifest(void)
         ledger_free(&image);
 }
 
-static void the_double_write_areas(void)
+static void the_double_write_buffers(void)
 {
         struct ledger_image image;
         int named;
@@ -246,23 +246,23 @@ static void the_double_write_areas(void)
 
         begin();
         ledger_copy(&image, &ledger.image);
-        named = ledger_area(&ledger);
+        named = ledger_buffer(&ledger);
         check(named >= 0);
         for (int which = 0; which < 2; which++) {
                 const char *name = which ? "xac.area.1" : "xac.area.0";
-                struct ledger_file *area = which == named ? ledger_file(&image, name) : NULL;
+                struct ledger_file *buffer = which == named ? ledger_file(&image, name) : NULL;
 
-                for (uint64_t i = 0; area && i < samples() / 2; i++)
-                        reported += try_flip(&image, area, chance_below(&chance, i % 2 ? 4096 : area->byte_len),
+                for (uint64_t i = 0; buffer && i < samples() / 2; i++)
+                        reported += try_flip(&image, buffer, chance_below(&chance, i % 2 ? 4096 : buffer->byte_len),
                                              LEDGER_NEWEST) == XAC_CORRUPT;
-                if (!area)
-                        area = ledger_add(&image, name); /* whatever it holds, nobody asks for it */
+                if (!buffer)
+                        buffer = ledger_add(&image, name); /* whatever it holds, nobody asks for it */
                 else
-                        ledger_cut(area, chance_below(&chance, area->byte_len));
-                check_equal(ledger_try(&ledger, &image, LEDGER_NEWEST, area->name, area->byte_len),
+                        ledger_cut(buffer, chance_below(&chance, buffer->byte_len));
+                check_equal(ledger_try(&ledger, &image, LEDGER_NEWEST, buffer->name, buffer->byte_len),
                             which == named ? XAC_CORRUPT : 0);
                 if (which == named)
-                        ledger_set_bytes(area, ledger_file(&ledger.image, name));
+                        ledger_set_bytes(buffer, ledger_file(&ledger.image, name));
         }
         check(reported > samples() / 4);
         ledger_free(&image);
@@ -304,16 +304,16 @@ static void swap_bytes(struct ledger_file *a, struct ledger_file *b)
 }
 
 /* What opening must say when this file is another environment's. */
-static int expected_of_stranger(const struct ledger_file *file, int named_area)
+static int expected_of_stranger(const struct ledger_file *file, int named_buffer)
 {
-        char area[16];
+        char name[16];
         uint32_t file_no;
 
-        snprintf(area, sizeof(area), "xac.area.%d", named_area);
+        snprintf(name, sizeof(name), "xac.area.%d", named_buffer);
         if (log_file_number(file->name, &file_no) || strcmp(file->name, MANIFEST_NAME) == 0 ||
-            strcmp(file->name, area) == 0)
+            strcmp(file->name, name) == 0)
                 return XAC_CORRUPT;
-        return 0; /* a data file, all of whose pages the log holds; an area that nobody asks for */
+        return 0; /* a data file, all of whose pages the log holds; a double-write buffer that nobody asks for */
 }
 
 /* The machine went down while the library was making it ready: it belongs to nobody yet. */
@@ -336,7 +336,7 @@ static void files_of_another_environment(void)
         begin();
         ledger_make(&other, "other", chance.state + 1);
         ledger_copy(&image, &ledger.image);
-        named = ledger_area(&ledger);
+        named = ledger_buffer(&ledger);
         for (uint32_t i = 0; i < image.count; i++) {
                 struct ledger_file *mine = &image.file[i];
 
@@ -422,7 +422,7 @@ static void another_version(void)
                         check_ok(ledger_try(&ledger, &image, LEDGER_NEWEST, file->name, 1));
                         set_version(file->bytes + MANIFEST_SLOT_BYTES, MANIFEST_SLOT_BYTES, 99);
                         expected = XAC_FORMAT;
-                } else if (strncmp(file->name, "xac.area.", 9) == 0 && file->name[9] - '0' == ledger_area(&ledger)) {
+                } else if (strncmp(file->name, "xac.area.", 9) == 0 && file->name[9] - '0' == ledger_buffer(&ledger)) {
                         set_version(file->bytes, 4096, 99);
                         expected = XAC_CORRUPT; /* the manifest names another one */
                 }
@@ -520,7 +520,7 @@ int main(void)
                 isolated_timed(every_length_of_a_segment, is_long() ? LONG_SECONDS : SECONDS),
                 isolated_timed(headers_of_segments, is_long() ? LONG_SECONDS : SECONDS),
                 isolated_timed(the_manifest, is_long() ? LONG_SECONDS : SECONDS),
-                isolated_timed(the_double_write_areas, is_long() ? LONG_SECONDS : SECONDS),
+                isolated_timed(the_double_write_buffers, is_long() ? LONG_SECONDS : SECONDS),
                 isolated_timed(data_files, is_long() ? LONG_SECONDS : SECONDS),
                 damage_test(files_of_another_environment),
                 damage_test(files_of_the_same_environment),

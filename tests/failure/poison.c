@@ -83,7 +83,7 @@ static void stop_failing(void)
 
 /* ---- Poison ---- */
 
-enum place { IN_LOG, IN_LOG_SYNC, IN_LOG_SYNC_NO_ROOM, IN_AREA, IN_MANIFEST, IN_HOME, PLACES };
+enum place { IN_LOG, IN_LOG_SYNC, IN_LOG_SYNC_NO_ROOM, IN_BUFFER, IN_MANIFEST, IN_HOME, PLACES };
 
 static const struct {
         const char *prefix;
@@ -94,7 +94,7 @@ static const struct {
         [IN_LOG] = { "xac.log.", SYS_PWRITE, -EIO, false },
         [IN_LOG_SYNC] = { "xac.log.", SYS_SYNC, -EIO, true },
         [IN_LOG_SYNC_NO_ROOM] = { "xac.log.", SYS_SYNC, -ENOSPC, true },
-        [IN_AREA] = { "xac.area.", SYS_SYNC, -EIO, false },
+        [IN_BUFFER] = { "xac.area.", SYS_SYNC, -EIO, false },
         [IN_MANIFEST] = { "xac.manifest", SYS_SYNC, -EIO, false },
         [IN_HOME] = { "first", SYS_SYNC, -EIO, false },
 };
@@ -458,7 +458,7 @@ static void everything_acknowledged_survives_a_storm(void)
 #define in_each_place(body)                                                                                 \
         isolated_way(body, IN_LOG, "write of the log"), isolated_way(body, IN_LOG_SYNC, "sync of the log"), \
                 isolated_way(body, IN_LOG_SYNC_NO_ROOM, "sync of the log, no room"),                        \
-                isolated_way(body, IN_AREA, "area"), isolated_way(body, IN_MANIFEST, "manifest"),           \
+                isolated_way(body, IN_BUFFER, "buffer"), isolated_way(body, IN_MANIFEST, "manifest"),       \
                 isolated_way(body, IN_HOME, "home")
 
 int main(void)
@@ -473,7 +473,7 @@ int main(void)
                 isolated_way(a_failed_sync_of_growth_poisons, 0, "longer"),
                 isolated_way(a_failed_sync_of_growth_poisons, 1, "new"),
                 isolated_way(a_write_without_room_does_not_poison, 0, "log"),
-                isolated_way(a_write_without_room_does_not_poison, 1, "area"),
+                isolated_way(a_write_without_room_does_not_poison, 1, "buffer"),
                 isolated_way(a_write_without_room_does_not_poison, 2, "manifest"),
                 isolated_way(a_write_without_room_does_not_poison, 3, "home"),
                 isolated_way(short_writes_lose_nothing, 0, "killed"),

@@ -764,7 +764,7 @@ static void any_bit_of_a_closed_environment(void)
         flip_many(flips / 2);
 }
 
-/* With an area that the manifest names, and a log behind it. */
+/* With a double-write buffer that the manifest names, and a log behind it. */
 static void make_crashed(void)
 {
         struct seat seat;

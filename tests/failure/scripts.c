@@ -479,7 +479,7 @@ static void commit_and_die(int unused, void *unused_)
         _exit(0);
 }
 
-/* A log to replay, and an area to restore. */
+/* A log to replay, and a double-write buffer to restore. */
 static void prepare_crashed(void)
 {
         crew_join(crew_fork(commit_and_die, 0, NULL));

@@ -2,7 +2,7 @@
 
 /*
  * A data set that fills two thirds of its disk: all of its pages change again and again, go home by checkpoints in
- * batches, and after crashes by recoveries in batches, which take no more room than the double-write areas may have.
+ * batches, and after crashes by recoveries in batches, which take no more room than the double-write buffers may have.
  *
  *      small_disk [--pages N] [--area-kib N] [--log-kib N] [--rounds N] [--directory DIR]
  *
@@ -262,8 +262,8 @@ static void it_all_works_on_a_small_disk(void)
                 100. * (double)store.least_free / (double)store.disk_bytes);
 }
 
-/* Areas that may take more than there is: batches become smaller. */
-static void the_areas_take_what_is_free(void)
+/* Buffers that may take more than there is: batches become smaller. */
+static void the_buffers_take_what_is_free(void)
 {
         orders.area_bytes = 0;
         it_all_works_on_a_small_disk();
@@ -302,7 +302,7 @@ int main(int argc, char **argv)
                 { "directory", required_argument, NULL, 'd' }, { NULL, 0, NULL, 0 },
         };
         const struct CMUnitTest tests[] = { isolated_timed(it_all_works_on_a_small_disk, SECONDS),
-                                            isolated_timed(the_areas_take_what_is_free, SECONDS) };
+                                            isolated_timed(the_buffers_take_what_is_free, SECONDS) };
         int option;
 
         while ((option = getopt_long(argc, argv, "", known, NULL)) != -1)

@@ -21,8 +21,8 @@ enum {
         PAGE_BYTES = 4096,
         PAGE_WORDS = PAGE_BYTES / 8,
         WRITES_MAX = 8192,
-        SMALL_LOG = 256 << 10, /* so that segments come and go */
-        SMALL_AREA = 64 << 10  /* and checkpoints go home in batches */
+        SMALL_LOG = 256 << 10,  /* so that segments come and go */
+        SMALL_BUFFER = 64 << 10 /* and checkpoints go home in batches */
 };
 
 struct world_write {
@@ -169,7 +169,7 @@ int world_open(int flags, const xac_options *options)
         if (!used.log_bytes)
                 used.log_bytes = SMALL_LOG;
         if (!used.area_bytes)
-                used.area_bytes = SMALL_AREA;
+                used.area_bytes = SMALL_BUFFER;
         int err = xac_open(directory, (is_durable ? 0 : XAC_VOLATILE) | flags, &used, &world.env);
         if (!err && world_truth->is_poisoned && !is_poisoned())
                 note_recovery();

@@ -65,13 +65,13 @@ static void make_slot(struct fuzz_input *input, unsigned char *slot, uint32_t tu
                 .base_position = 131072,
                 .redo_position = 65536,
                 .incarnation = 3,
-                .area = (how >> 6) - 1,
+                .buffer = (how >> 6) - 1,
                 .is_clean = how >> 7,
         };
         uint8_t more = fuzz_u8(input);
 
-        if (manifest.area > 1)
-                manifest.area = 1;
+        if (manifest.buffer > 1)
+                manifest.buffer = 1;
         if (more & 1)
                 manifest.target_sequence = manifest.base_sequence + (more >> 4);
         if (more & 2)
@@ -163,7 +163,7 @@ static bool place_is_right(const unsigned char *place)
         return units ? first + units <= UNITS : first == 0;
 }
 
-/* A checkpoint that goes home in batches is behind the base, and has an area. */
+/* A checkpoint that goes home in batches is behind the base, and has a double-write buffer. */
 static bool target_is_right(const unsigned char *slot)
 {
         uint64_t target = bytes_get_u32(slot + 8) >= TARGET_SINCE ? bytes_get_u64(slot + 112) : 0;
@@ -195,11 +195,11 @@ static bool log_is_right(const unsigned char *slot)
 {
         uint64_t segment = bytes_get_u64(slot + 64), sequence = bytes_get_u64(slot + 72);
         uint64_t base = bytes_get_u64(slot + 80), redo = bytes_get_u64(slot + 88);
-        uint32_t area = bytes_get_u32(slot + 96);
+        uint32_t buffer = bytes_get_u32(slot + 96);
 
         return segment % 4096 == 0 && segment >= 65536 && segment <= 64 << 20 && redo >= segment && redo <= base &&
                base <= UINT64_C(1) << 60 && redo % 8 == 0 && base % (bytes_get_u32(slot + 104) ? 4096 : 8) == 0 &&
-               sequence >= 1 && sequence <= GROWS_TO && (area == 0 || area == 1 || area == UINT32_MAX) &&
+               sequence >= 1 && sequence <= GROWS_TO && (buffer == 0 || buffer == 1 || buffer == UINT32_MAX) &&
                bytes_get_u32(slot + 60) - 1 < UINT32_MAX / 2 && bytes_get_u32(slot + 104) <= 1 &&
                target_is_right(slot) && session_is_right(slot);
 }

@@ -5,7 +5,7 @@
 
 FUZZ_TARGETS = \
         %D%/fuzz_archive \
-        %D%/fuzz_area \
+        %D%/fuzz_double_write \
         %D%/fuzz_backup \
         %D%/fuzz_bpnode \
         %D%/fuzz_bptree \
@@ -35,8 +35,8 @@ FUZZ_LIBS = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_fuzz_archive_SOURCES = %D%/fuzz_archive.c $(FUZZ_COMMON)
 %C%_fuzz_archive_LDADD = $(FUZZ_LIBS)
 
-%C%_fuzz_area_SOURCES = %D%/fuzz_area.c $(FUZZ_COMMON)
-%C%_fuzz_area_LDADD = $(FUZZ_LIBS)
+%C%_fuzz_double_write_SOURCES = %D%/fuzz_double_write.c $(FUZZ_COMMON)
+%C%_fuzz_double_write_LDADD = $(FUZZ_LIBS)
 
 %C%_fuzz_backup_SOURCES = %D%/fuzz_backup.c $(FUZZ_COMMON)
 %C%_fuzz_backup_LDADD = $(FUZZ_LIBS)

@@ -17,8 +17,8 @@
 
 #include <xac/xac.h>
 
-#include "recovery/area.h"
 #include "recovery/bytes.h"
+#include "recovery/double_write.h"
 #include "recovery/log_reader.h"
 #include "recovery/manifest_slot.h"
 #include "tests/send/sent_model.h"
@@ -146,7 +146,7 @@ static void seed_changes(int directory, const struct manifest *manifest, const c
         }
 }
 
-/* ---- Manifest and area ---- */
+/* ---- Manifest and double-write buffer ---- */
 
 static size_t load(int directory, const char *name, unsigned char *bytes)
 {
@@ -179,10 +179,10 @@ static void seed_manifest(int directory, const char *moment)
         close(fd);
 }
 
-static void seed_area(int directory, const char *moment)
+static void seed_double_write(int directory, const char *moment)
 {
         static unsigned char bytes[FILE_MAX];
-        static const char *const names[2] = { AREA_NAME_0, AREA_NAME_1 };
+        static const char *const names[2] = { DOUBLE_WRITE_NAME_0, DOUBLE_WRITE_NAME_1 };
 
         for (int i = 0; i < 2; i++) {
                 unsigned char head[2] = { (unsigned char)(1 | i << 1), 0xff };
@@ -192,7 +192,7 @@ static void seed_area(int directory, const char *moment)
                 if (!len)
                         continue;
                 snprintf(name, sizeof(name), "%s-%d", moment, i);
-                int fd = seed_open("area", name);
+                int fd = seed_open("double_write", name);
                 seed_write(fd, head, sizeof(head));
                 seed_write(fd, bytes, len < 5 * PAGE ? len : 5 * PAGE);
                 close(fd);
@@ -200,7 +200,7 @@ static void seed_area(int directory, const char *moment)
 }
 
 /* What is on disk now. */
-static void take_seeds(const char *moment, bool has_new_area)
+static void take_seeds(const char *moment, bool has_new_buffer)
 {
         int directory = open(environment, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         struct manifest manifest;
@@ -209,8 +209,8 @@ static void take_seeds(const char *moment, bool has_new_area)
                 give_up(environment, -errno);
         need("manifest_read", manifest_read(directory, &manifest));
         seed_manifest(directory, moment);
-        if (has_new_area)
-                seed_area(directory, moment);
+        if (has_new_buffer)
+                seed_double_write(directory, moment);
         seed_log(directory, &manifest, moment);
         seed_changes(directory, &manifest, moment);
         close(directory);

@@ -13,7 +13,7 @@ corpus=$(cd "$(dirname "$0")" && pwd)/corpus
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-for target in diff replay area manifest log_reader cobtree ehash trace tar range; do
+for target in diff replay double_write manifest log_reader cobtree ehash trace tar range; do
         mkdir -p "$corpus/$target"
         rm -f "$corpus/$target"/real-*
 done

@@ -16,7 +16,7 @@ runs=${FUZZ_RUNS:-1000000}
 seconds=${FUZZ_SECONDS:-0}
 jobs=${FUZZ_JOBS:-1}
 build=$(pwd)/fuzz-build
-targets=${*:-diff replay area archive backup tar checksums rings manifest log_reader bpnode bptree cobtree ehash heap trace range request get sender}
+targets=${*:-diff replay double_write archive backup tar checksums rings manifest log_reader bpnode bptree cobtree ehash heap trace range request get sender}
 
 clang=
 for candidate in ${FUZZ_CLANG:-clang clang-19 clang-18 clang-17 clang-16 clang-15 clang-14}; do
@@ -129,7 +129,7 @@ run_one()
         mkdir -p "$build/found-$target"
         status=0
         length=8192
-        if [ "$target" = area ]; then
+        if [ "$target" = double_write ]; then
                 length=20500 # a whole file of a few pages
         fi
         "$build/fuzz_$target" -seed="${XAC_TEST_SEED:-0}" -runs="$runs" -max_total_time="$seconds" -max_len=$length -timeout=60 \

@@ -27,7 +27,7 @@ enum {
         WRITTEN_EVERY = 4,
         POOL_BYTES = 16 << 20,
         SMALL_LOG = 256 << 10,
-        SMALL_AREA = 256 << 10, /* so that large checkpoints go in batches */
+        SMALL_BUFFER = 256 << 10, /* so that large checkpoints go in batches */
         NUMBERS_APART = 512
 };
 
@@ -59,7 +59,7 @@ void stage_map(void)
 void stage_enter(bool is_declared)
 {
         const xac_options options = {
-                .pool_bytes = POOL_BYTES, .log_bytes = SMALL_LOG, .area_bytes = SMALL_AREA, .reserve_bytes = 32 << 20
+                .pool_bytes = POOL_BYTES, .log_bytes = SMALL_LOG, .area_bytes = SMALL_BUFFER, .reserve_bytes = 32 << 20
         };
         int flags = XAC_CREATE | (is_durable ? 0 : XAC_VOLATILE);
 

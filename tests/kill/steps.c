@@ -106,7 +106,7 @@ static const char *const step_names[HOOK_STEPS] = {
         [HOOK_CHECKPOINT_PINNED] = "checkpoint-pinned",
         [HOOK_SLOT_SEEN] = "slot-seen",
         [HOOK_BATCHES_BEGUN] = "batches-begun",
-        [HOOK_AREA_WRITTEN] = "area-written",
+        [HOOK_DOUBLE_WRITE_STORED] = "double-write-stored",
         [HOOK_MANIFEST_NAMED] = "manifest-named",
         [HOOK_RECYCLED] = "recycled",
 };

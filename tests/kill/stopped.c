@@ -428,7 +428,7 @@ static const struct {
         { "pool-locked", HOOK_POOL_LOCKED },
         { "backlog-pinned", HOOK_BACKLOG_PINNED },
         { "checkpoint-pinned", HOOK_CHECKPOINT_PINNED },
-        { "area-written", HOOK_AREA_WRITTEN },
+        { "double-write-stored", HOOK_DOUBLE_WRITE_STORED },
         { "manifest-named", HOOK_MANIFEST_NAMED },
         { "home-written", HOOK_HOME_WRITTEN },
         { "flip-announced", HOOK_FLIP_ANNOUNCED },

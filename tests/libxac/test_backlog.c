@@ -191,7 +191,7 @@ static void only_differences_are_logged(void)
         check_recovered(8);
 }
 
-/* The home of a page in the backlog is cut off, by somebody else. No area has it any more. */
+/* The home of a page in the backlog is cut off, by somebody else. No double-write buffer has it any more. */
 static void change_a_page_that_loses_its_home(void)
 {
         enter(8);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Checkpoints of more pages than the double-write areas may have: what stands in the files, and how long the areas are.
- */
+/* Checkpoints of more pages than the double-write buffers may have: what stands in the files, and how long the buffers
+ * are. */
 
 #include <errno.h>
 #include <signal.h>
@@ -25,8 +25,8 @@ enum {
         PAGES = 2000,
         MANY_PAGES = 80000,
         MANY_MOVES = 33000, /* more than shared memory has room for */
-        AREA_BYTES = 1 << 20,
-        AREA_MAX = AREA_BYTES * 5 / 8, /* of one, with its tables */
+        BUFFER_BYTES = 1 << 20,
+        BUFFER_MAX = BUFFER_BYTES * 5 / 8, /* of one, with its tables */
         SECONDS = 100
 };
 
@@ -35,7 +35,7 @@ static uint64_t *words;
 
 static void enter(unsigned pages)
 {
-        const xac_options options = { .area_bytes = AREA_BYTES, .pool_bytes = UINT64_C(3) * MANY_PAGES * PAGE };
+        const xac_options options = { .area_bytes = BUFFER_BYTES, .pool_bytes = UINT64_C(3) * MANY_PAGES * PAGE };
 
         check_ok(xac_open(scratch_path("env"), XAC_CREATE, &options, &env));
         words = xac_mmap(env, "words", (size_t)pages * PAGE, 0);
@@ -68,7 +68,7 @@ static void expect_file(unsigned first, unsigned pages, uint64_t value)
                 check_equal(bytes[(size_t)page * WORDS], value + page);
 }
 
-static long long area_size(void)
+static long long double_write_size(void)
 {
         long long a = scratch_file_size(scratch_path("env/xac.area.0"));
         long long b = scratch_file_size(scratch_path("env/xac.area.1"));
@@ -76,20 +76,20 @@ static long long area_size(void)
         return a > b ? a : b;
 }
 
-static void the_areas_stay_small(void)
+static void the_buffers_stay_small(void)
 {
         enter(PAGES);
         for (uint64_t round = 1; round < 6; round++) {
                 write_all(0, PAGES, round * 10000);
                 check_ok(xac_checkpoint(env));
                 expect_file(0, PAGES, round * 10000);
-                check(area_size() > AREA_MAX / 2 && area_size() <= AREA_MAX);
+                check(double_write_size() > BUFFER_MAX / 2 && double_write_size() <= BUFFER_MAX);
         }
         leave();
         expect_file(0, PAGES, 50000);
 }
 
-/* What a reader holds back stands in the areas, and goes home when it has ended. */
+/* What a reader holds back stands in the buffers, and goes home when it has ended. */
 static void a_reader_holds_pages_back(void)
 {
         xac_snapshot *snapshot;
@@ -102,26 +102,26 @@ static void a_reader_holds_pages_back(void)
                 write_all(100, 1500, round * 10000);
                 check_ok(xac_checkpoint(env));
                 expect_file(0, PAGES, 10000);
-                check(area_size() > 1500 * PAGE && area_size() < 2 * 1600 * PAGE);
+                check(double_write_size() > 1500 * PAGE && double_write_size() < 2 * 1600 * PAGE);
         }
         check_ok(xac_snapshot_close(snapshot));
         check_ok(xac_checkpoint(env));
         expect_file(100, 1500, 40000);
         expect_file(1700, 300, 10000);
-        write_all(0, PAGES, 50000); /* and then the areas are small again */
+        write_all(0, PAGES, 50000); /* and then the buffers are small again */
         check_ok(xac_checkpoint(env));
         write_all(0, PAGES, 60000);
         check_ok(xac_checkpoint(env));
-        check(area_size() <= AREA_MAX);
+        check(double_write_size() <= BUFFER_MAX);
         leave();
         expect_file(0, PAGES, 60000);
 }
 
 /* ---- Who goes on ---- */
 
-static unsigned area_writes; /* so far */
-static unsigned fails_at;    /* that one */
-static uint64_t home_bytes;  /* written before the first area */
+static unsigned buffer_writes; /* so far */
+static unsigned fails_at;      /* that one */
+static uint64_t home_bytes;    /* written before the first buffer */
 
 static bool is_of_file(int fd, const char *name)
 {
@@ -146,33 +146,33 @@ static void supersede(int index, void *arg)
         check_ok(xend(env));
 }
 
-static bool is_of_area(int fd)
+static bool is_of_buffer(int fd)
 {
         return is_of_file(fd, "env/xac.area.0") || is_of_file(fd, "env/xac.area.1");
 }
 
-/* All pages get other versions while the first area is written, and the write of a later area fails. */
+/* All pages get other versions while the first buffer is written, and the write of a later buffer fails. */
 static int let_one_fail(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
 {
         (void)offset, (void)byte_len;
-        if (call != SYS_PWRITE || !is_of_area(fd))
+        if (call != SYS_PWRITE || !is_of_buffer(fd))
                 return 0;
-        if (area_writes++ == 0)
+        if (buffer_writes++ == 0)
                 crew_threads(1, supersede, NULL);
-        return area_writes == fails_at ? -ENOMEM : 0;
+        return buffer_writes == fails_at ? -ENOMEM : 0;
 }
 
 static void count_home(const struct sys_change *change)
 {
         if (!change->is_done || change->call != SYS_PWRITE)
                 return;
-        area_writes += is_of_area(change->fd);
-        if (!area_writes && is_of_file(change->fd, "env/words"))
+        buffer_writes += is_of_buffer(change->fd);
+        if (!buffer_writes && is_of_file(change->fd, "env/words"))
                 home_bytes += (uint64_t)change->result;
 }
 
 /* CP11: what the batches before have brought home is not written again. */
-static void who_goes_on_writes_what_the_named_area_has(void)
+static void who_goes_on_writes_what_the_named_buffer_has(void)
 {
         enter(PAGES);
         write_all(0, PAGES, 10000);
@@ -180,13 +180,13 @@ static void who_goes_on_writes_what_the_named_area_has(void)
         sys_fail = let_one_fail;
         check_equal(xac_checkpoint(env), -ENOMEM);
         sys_fail = NULL;
-        area_writes = 0;
+        buffer_writes = 0;
         sys_record = count_home;
         check_ok(xac_checkpoint(env));
         sys_record = NULL;
-        check(area_writes > 0 && home_bytes > 0);
-        if (home_bytes > AREA_MAX)
-                check_failed(__FILE__, __LINE__, "%llu pages were written home before the next area",
+        check(buffer_writes > 0 && home_bytes > 0);
+        if (home_bytes > BUFFER_MAX)
+                check_failed(__FILE__, __LINE__, "%llu pages were written home before the next buffer",
                              (unsigned long long)home_bytes / PAGE);
         leave();
         expect_file(0, PAGES, 20000);
@@ -225,9 +225,9 @@ static void more_moves_than_can_be_noted(void)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                isolated_test(the_areas_stay_small),
+                isolated_test(the_buffers_stay_small),
                 isolated_test(a_reader_holds_pages_back),
-                isolated_test(who_goes_on_writes_what_the_named_area_has),
+                isolated_test(who_goes_on_writes_what_the_named_buffer_has),
                 isolated_timed(more_moves_than_can_be_noted, SECONDS),
         };
 

@@ -2,7 +2,7 @@
 
 /*
  * A slot that a checkpoint is looking at is used again between two of its looks: what is newer than the checkpoint does
- * not belong into its area. Needs a build with hooks.
+ * not belong into its double-write buffer. Needs a build with hooks.
  */
 
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 #include "base/hook.h"
 #include "recovery/manifest.h"
-#include "recovery/recover_area.h"
+#include "recovery/recover_double_write.h"
 #include "tests/support/check.h"
 #include "tests/support/crew.h"
 #include "tests/support/isolate.h"
@@ -74,15 +74,15 @@ static int expect_not_newer(void *sequence, const struct page_image *image)
         return 0;
 }
 
-static void check_area(void)
+static void check_buffer(void)
 {
         struct manifest manifest;
-        struct area_damage damage;
+        struct double_write_damage damage;
         int directory = open(scratch_path("env"), O_RDONLY | O_DIRECTORY);
         check_ok(manifest_read(directory, &manifest));
-        struct area_id id = recover_area_id(&manifest);
-        const struct area_visitor visitor = { .visit = expect_not_newer, .arg = &id.sequence };
-        check_ok(area_read(directory, manifest.area, &id, manifest.area_checksum, &visitor, &damage));
+        struct double_write_id id = recover_double_write_id(&manifest);
+        const struct double_write_visitor visitor = { .visit = expect_not_newer, .arg = &id.sequence };
+        check_ok(double_write_read(directory, manifest.buffer, &id, manifest.buffer_checksum, &visitor, &damage));
         close(directory);
 }
 
@@ -95,7 +95,7 @@ static void look_while_slots_are_taken(int unused, void *unused_arg)
                 hook_on_step = on_step;
                 check_ok(xac_checkpoint(env));
                 hook_on_step = NULL;
-                check_area();
+                check_buffer();
                 if (look_no < chosen_look)
                         ask_for_commits();
         }
@@ -106,7 +106,7 @@ static void take_part(int index, void *unused)
         (index ? work : look_while_slots_are_taken)(index, unused);
 }
 
-static void test_the_area_has_nothing_newer_than_the_checkpoint(void)
+static void test_the_buffer_has_nothing_newer_than_the_checkpoint(void)
 {
         check_ok(xac_open(scratch_path("env"), XAC_CREATE, NULL, &env));
         crew_threads(2, take_part, NULL);
@@ -115,7 +115,7 @@ static void test_the_area_has_nothing_newer_than_the_checkpoint(void)
 
 #else
 
-static void test_the_area_has_nothing_newer_than_the_checkpoint(void)
+static void test_the_buffer_has_nothing_newer_than_the_checkpoint(void)
 {
         isolate_skip("built without hooks");
 }
@@ -124,6 +124,6 @@ static void test_the_area_has_nothing_newer_than_the_checkpoint(void)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = { isolated_timed(test_the_area_has_nothing_newer_than_the_checkpoint, 60) };
+        const struct CMUnitTest tests[] = { isolated_timed(test_the_buffer_has_nothing_newer_than_the_checkpoint, 60) };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * A data file whose last page is not whole. Recovery restores that page from the area, which makes the file longer, and
- * goes on from what it has restored.
+ * A data file whose last page is not whole. Recovery restores that page from the double-write buffer, which makes the
+ * file longer, and goes on from what it has restored.
  */
 
 #include "tests/libxac/backlog_stand.h"
 
-enum { WORD_IN_AREA = 300, WORD_IN_LOG = 400 };
+enum { WORD_IN_BUFFER = 300, WORD_IN_LOG = 400 };
 
 static const char tail[] = "0123456789";
 
@@ -26,7 +26,7 @@ static void commit_word(size_t word, uint64_t value)
         end();
 }
 
-/* A snapshot keeps the page from going home: the area has it, and the log what follows. */
+/* A snapshot keeps the page from going home: the double-write buffer has it, and the log what follows. */
 static void write_and_die(void)
 {
         xac_snapshot *snapshot;
@@ -38,7 +38,7 @@ static void write_and_die(void)
         duty_stop(env);
         map_file();
         check_ok(xac_snapshot_open(env, 0, &snapshot));
-        commit_word(WORD_IN_AREA, 4711);
+        commit_word(WORD_IN_BUFFER, 4711);
         check_ok(xac_checkpoint(env));
         commit_word(WORD_IN_LOG, 4712);
 }
@@ -51,7 +51,7 @@ static void check_words(void)
         const uint64_t *page = xac_page_read(env, words);
         check(page != NULL);
         check_equal(memcmp(page, tail, sizeof(tail)), 0);
-        check_equal(page[WORD_IN_AREA], 4711);
+        check_equal(page[WORD_IN_BUFFER], 4711);
         check_equal(page[WORD_IN_LOG], 4712);
         end();
         leave();

@@ -21,7 +21,7 @@ unsigned harm_part_of(const char *name)
                 const char *prefix;
                 unsigned part;
         } known[] = {
-                { "xac.sums.", HARM_CHECKSUMS },   { "xac.log", HARM_LOG },   { "xac.area.", HARM_AREA },
+                { "xac.sums.", HARM_CHECKSUMS },   { "xac.log", HARM_LOG },   { "xac.area.", HARM_DOUBLE_WRITE },
                 { "xac.manifest", HARM_MANIFEST }, { "xac.lock", HARM_LOCK },
         };
 
@@ -98,11 +98,11 @@ static void open_target(struct target *target, const char *directory, const char
 static struct wanted draw_wanted(struct chance *chance)
 {
         const struct wanted choices[] = {
-                { here.store, HARM_DATA, 0 },       { here.store, HARM_DATA, 0 },
-                { here.store, HARM_CHECKSUMS, 0 },  { here.store, HARM_LOG, 0 },
-                { here.store, HARM_AREA, 0 },       { here.store, HARM_MANIFEST, 0 },
-                { here.store, HARM_LOCK, 0 },       { here.full, 0, HARM_FULL_BACKUP },
-                { here.next, 0, HARM_NEXT_BACKUP }, { here.archive, 0, HARM_ARCHIVE },
+                { here.store, HARM_DATA, 0 },         { here.store, HARM_DATA, 0 },
+                { here.store, HARM_CHECKSUMS, 0 },    { here.store, HARM_LOG, 0 },
+                { here.store, HARM_DOUBLE_WRITE, 0 }, { here.store, HARM_MANIFEST, 0 },
+                { here.store, HARM_LOCK, 0 },         { here.full, 0, HARM_FULL_BACKUP },
+                { here.next, 0, HARM_NEXT_BACKUP },   { here.archive, 0, HARM_ARCHIVE },
         };
         static const unsigned char weight[] = { 20, 8, 18, 17, 12, 8, 1, 6, 4, 6 };
         uint64_t left = chance_below(chance, 100);

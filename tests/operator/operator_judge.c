@@ -211,7 +211,7 @@ static int fault_of(const struct round *round, const char *tool, const char *rul
                 return 3;
         if (!round->moment->is_closed && harm->kinds & 1U << HARM_CUT && harm->parts & HARM_DATA)
                 return 5;
-        return !round->moment->is_closed && harm->parts & HARM_AREA ? 4 : 0;
+        return !round->moment->is_closed && harm->parts & HARM_DOUBLE_WRITE ? 4 : 0;
 }
 
 static void tell_failure(const struct round *round, const char *name, const char *detail)

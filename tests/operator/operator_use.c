@@ -64,7 +64,7 @@ bool use_is_done(const struct round *round)
 static bool may_be_unknown(const struct round *round)
 {
         return round->harm.parts & (HARM_DATA | HARM_CHECKSUMS | HARM_MANIFEST) || round->harm.is_log_shortened ||
-               round->to_be_seen || (round->has_memory && round->harm.parts & HARM_AREA);
+               round->to_be_seen || (round->has_memory && round->harm.parts & HARM_DOUBLE_WRITE);
 }
 
 bool use_judge(struct round *round, const char *tool, bool is_harmed)

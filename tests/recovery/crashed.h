@@ -4,12 +4,12 @@
 
 /*
  * An environment as a crash leaves it, made by hand: a manifest, two data files, a log of several segments
- * and a double-write area; and what each page must hold when it has been recovered.
+ * and a double-write buffer; and what each page must hold when it has been recovered.
  *
  *      log   | commits up to the base, not all of them home ... | base | commits beyond it ... | torn tail |
- *            redo point                                        area
+ *            redo point                                        buffer
  *
- * Pages of the area are garbage at home, or older; all others stand exactly at the base. Commits move bytes
+ * Pages of the buffer are garbage at home, or older; all others stand exactly at the base. Commits move bytes
  * within their pages, so that applying one twice, or to anything but its base, shows. One commit comes in
  * fragments, the first of them before the base; fragments of an attempt that never committed lie between.
  *
@@ -23,8 +23,8 @@
 #include <xac/xac.h>
 
 #include "base/checksum.h"
-#include "recovery/area.h"
 #include "recovery/diff.h"
+#include "recovery/double_write.h"
 #include "recovery/log_header.h"
 #include "recovery/log_record.h"
 #include "recovery/manifest.h"
@@ -54,8 +54,8 @@ struct crashed {
         struct manifest manifest;
         unsigned char page[CRASHED_FILES][CRASHED_PAGES][CRASHED_PAGE]; /* as of the newest commit */
         unsigned char base[CRASHED_FILES][CRASHED_PAGES][CRASHED_PAGE]; /* as of the checkpoint */
-        bool is_in_area[CRASHED_FILES][CRASHED_PAGES];
-        uint64_t area_pages;
+        bool is_in_buffer[CRASHED_FILES][CRASHED_PAGES];
+        uint64_t buffer_pages;
         bool is_touched[CRASHED_FILES][CRASHED_PAGES]; /* by commits beyond the base */
 
         unsigned char log[CRASHED_SEGMENT * CRASHED_SEGMENTS]; /* from segment 1 on */
@@ -272,7 +272,7 @@ static inline void crashed_store_log(struct crashed *crashed)
         }
 }
 
-/* What home holds: the base, but for what only the area has. */
+/* What home holds: the base, but for what only the buffer has. */
 static inline void crashed_store_homes(struct crashed *crashed)
 {
         static unsigned char home[CRASHED_PAGES][CRASHED_PAGE];
@@ -282,34 +282,34 @@ static inline void crashed_store_homes(struct crashed *crashed)
 
                 memcpy(home, crashed->base[file], sizeof(home));
                 for (int page = 0; page < CRASHED_PAGES; page++)
-                        if (crashed->is_in_area[file][page])
+                        if (crashed->is_in_buffer[file][page])
                                 memset(home[page] + (size_t)(page % 7) * 512, 0xee, 1024); /* torn, or older */
                 crashed_write_file(crashed->directory, crashed_names[file], home, size);
         }
 }
 
-static inline struct page_image crashed_area_image(void *arg, uint64_t i)
+static inline struct page_image crashed_buffer_image(void *arg, uint64_t i)
 {
         const struct crashed *crashed = arg;
 
         for (uint64_t file = 0; file < CRASHED_FILES; file++)
                 for (uint64_t page = 0; page < CRASHED_PAGES; page++)
-                        if (crashed->is_in_area[file][page] && i-- == 0)
+                        if (crashed->is_in_buffer[file][page] && i-- == 0)
                                 return (struct page_image){ .page = crashed_page_id(file, page),
                                                             .sequence = CRASHED_BASE,
                                                             .bytes = crashed->base[file][page] };
         abort();
 }
 
-static inline void crashed_store_area(struct crashed *crashed)
+static inline void crashed_store_buffer(struct crashed *crashed)
 {
-        struct area_id id = { .sequence = CRASHED_BASE, .page_bytes = CRASHED_PAGE, .mode = 0600 };
+        struct double_write_id id = { .sequence = CRASHED_BASE, .page_bytes = CRASHED_PAGE, .mode = 0600 };
 
         memcpy(id.uuid, crashed->manifest.uuid, sizeof(id.uuid));
-        assert_int_equal(area_write(crashed->directory, 1, &id, crashed->area_pages, crashed_area_image, crashed,
-                                    &crashed->manifest.area_checksum),
+        assert_int_equal(double_write_store(crashed->directory, 1, &id, crashed->buffer_pages, crashed_buffer_image,
+                                            crashed, &crashed->manifest.buffer_checksum),
                          0);
-        crashed->manifest.area = 1;
+        crashed->manifest.buffer = 1;
 }
 
 /* A bit of a file. */
@@ -345,7 +345,7 @@ static inline void crashed_begin(struct crashed *crashed)
         crashed->sequence = 30;
 }
 
-/* The checkpoint: what was committed so far is home, or will be in the area. */
+/* The checkpoint: what was committed so far is home, or will be in the buffer. */
 static inline void crashed_checkpoint(struct crashed *crashed)
 {
         assert_int_equal(crashed->sequence, CRASHED_BASE);
@@ -355,8 +355,8 @@ static inline void crashed_checkpoint(struct crashed *crashed)
                 for (int page = 0; page < CRASHED_PAGES; page++) {
                         const bool is_asked_for = page == 3 || page == CRASHED_CHANGED; /* one of each kind */
 
-                        crashed->is_in_area[file][page] = is_asked_for || chance_percent(&crashed->chance, 40);
-                        crashed->area_pages += crashed->is_in_area[file][page];
+                        crashed->is_in_buffer[file][page] = is_asked_for || chance_percent(&crashed->chance, 40);
+                        crashed->buffer_pages += crashed->is_in_buffer[file][page];
                         crashed->is_touched[file][page] = false;
                 }
         crashed->manifest.base_sequence = CRASHED_BASE;
@@ -422,7 +422,7 @@ static inline void crashed_make(struct crashed *crashed, int directory, uint64_t
 
         crashed_store_log(crashed);
         crashed_store_homes(crashed);
-        crashed_store_area(crashed);
+        crashed_store_buffer(crashed);
         assert_int_equal(manifest_write(directory, &crashed->manifest), 0);
 }
 
@@ -468,7 +468,7 @@ static inline void crashed_assert_recovered(struct crashed *crashed, const struc
         assert_int_equal(found.base_position, crashed->valid_end);
         assert_int_equal(found.redo_position, crashed->valid_end);
         assert_true(found.incarnation > crashed->manifest.incarnation);
-        assert_int_equal(found.area, -1);
+        assert_int_equal(found.buffer, -1);
         assert_int_equal(found.is_clean, 1);
         assert_memory_equal(found.file_name, crashed->manifest.file_name, sizeof(found.file_name));
 }

@@ -7,7 +7,7 @@ SUITE_recovery = \
         %D%/test_adopt \
         %D%/test_archive_keep \
         %D%/test_archive_line \
-        %D%/test_area \
+        %D%/test_double_write \
         %D%/test_checkpoint_plan \
         %D%/test_diff \
         %D%/test_home_files \
@@ -46,8 +46,8 @@ UNIT_CRASHED = tests/recovery/crashed_stand.h tests/recovery/crashed.h tests/bas
 %C%_test_archive_keep_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_archive_line_SOURCES = %D%/test_archive_line.c
 %C%_test_archive_line_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
-%C%_test_area_SOURCES = %D%/test_area.c $(UNIT_DIRECTORY)
-%C%_test_area_LDADD = $(UNIT_LIBS)
+%C%_test_double_write_SOURCES = %D%/test_double_write.c $(UNIT_DIRECTORY)
+%C%_test_double_write_LDADD = $(UNIT_LIBS)
 %C%_test_checkpoint_plan_SOURCES = %D%/test_checkpoint_plan.c tests/base/scratch.h
 %C%_test_checkpoint_plan_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_diff_SOURCES = %D%/test_diff.c tests/base/scratch.h

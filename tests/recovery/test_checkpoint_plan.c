@@ -2,8 +2,8 @@
 
 /*
  * Random plans of checkpoints in batches, taken step by step on a disk of a few pages. Whoever takes them dies, or has
- * no room for an area, at random, and the next one goes on. After each step, and in the middle of it, recovery is asked
- * what it would find (batches.h, checkpoint_plan.h: CP1 to CP11).
+ * no room for a double-write buffer, at random, and the next one goes on. After each step, and in the middle of it,
+ * recovery is asked what it would find (batches.h, checkpoint_plan.h: CP1 to CP11).
  */
 
 #include "tests/base/scratch.h"
@@ -24,7 +24,7 @@ struct disk {
         uint32_t count;
         uint64_t page[PAGES_MAX];
         enum home home[PAGES_MAX];
-        bool in_area[PAGES_MAX]; /* that the manifest names */
+        bool in_buffer[PAGES_MAX]; /* that the manifest names */
         bool is_listed[PAGES_MAX];
         bool is_held[PAGES_MAX];
         bool is_in_pool[PAGES_MAX]; /* its version has not gone home as far as heads say */
@@ -45,14 +45,14 @@ static uint32_t index_of(const struct disk *disk, uint64_t page)
 
 static bool stands_at_c(const struct disk *disk, uint32_t i)
 {
-        return disk->is_done || (disk->is_begun && (disk->in_area[i] || disk->is_listed[i]));
+        return disk->is_done || (disk->is_begun && (disk->in_buffer[i] || disk->is_listed[i]));
 }
 
-/* Recovery puts the named area home, believes the list, and replays the log on all other pages. */
+/* Recovery puts the named buffer home, believes the list, and replays the log on all other pages. */
 static void check_recovery(const struct disk *disk)
 {
         for (uint32_t i = 0; i < disk->count; i++) {
-                if (disk->in_area[i])
+                if (disk->in_buffer[i])
                         continue;
                 assert_int_equal(disk->home[i], stands_at_c(disk, i) ? HOME_AT_C : HOME_BASE);
         }
@@ -64,7 +64,7 @@ static void check_recovery(const struct disk *disk)
         }
 }
 
-/* A disk on which nothing of C is yet. What the area before has may be torn at home (CP8). */
+/* A disk on which nothing of C is yet. What the buffer before has may be torn at home (CP8). */
 static void draw(struct disk *disk, struct chance *chance)
 {
         uint64_t page = 0;
@@ -74,9 +74,9 @@ static void draw(struct disk *disk, struct chance *chance)
                 page += 1 + chance_below(chance, 5);
                 disk->page[i] = page;
                 disk->is_in_pool[i] = true;
-                disk->in_area[i] = chance_percent(chance, 20);
+                disk->in_buffer[i] = chance_percent(chance, 20);
                 disk->is_held[i] = chance_percent(chance, 30);
-                disk->home[i] = disk->in_area[i] && chance_percent(chance, 50) ? HOME_TORN : HOME_BASE;
+                disk->home[i] = disk->in_buffer[i] && chance_percent(chance, 50) ? HOME_TORN : HOME_BASE;
         }
         disk->move_count = (uint32_t)chance_below(chance, MOVES_MAX);
         for (uint32_t i = 0; i < disk->move_count; i++)
@@ -100,14 +100,14 @@ struct taken {
         uint32_t count;
 };
 
-static void name_area(const struct taken *taken, const struct plan_step *step)
+static void name_buffer(const struct taken *taken, const struct plan_step *step)
 {
         struct disk *disk = taken->disk;
-        memset(disk->in_area, 0, sizeof(disk->in_area));
+        memset(disk->in_buffer, 0, sizeof(disk->in_buffer));
         memset(disk->is_listed, 0, sizeof(disk->is_listed));
         for (uint32_t i = 0; i < step->image_count; i++) {
                 assert_true(i == 0 || step->image[i] > step->image[i - 1]);
-                disk->in_area[taken->index[step->image[i]]] = true;
+                disk->in_buffer[taken->index[step->image[i]]] = true;
         }
         for (uint32_t i = 0; i < step->listed_count; i++) {
                 const uint32_t at = index_of(disk, step->listed[i]);
@@ -148,15 +148,15 @@ static bool take_steps(const struct taken *taken, struct checkpoint_plan *plan, 
                 struct plan_step step;
                 assert_in_range(steps, 0, 8 * PAGES_MAX);
                 assert_int_equal(checkpoint_plan_next(plan, &step), 0);
-                if (step.has_area && chance_percent(chance, 5)) {
+                if (step.has_buffer && chance_percent(chance, 5)) {
                         if (checkpoint_plan_halve(plan) == -ENOSPC)
                                 return false;
                         continue;
                 }
                 if (chance_percent(chance, 5))
                         return false;
-                if (step.has_area)
-                        name_area(taken, &step);
+                if (step.has_buffer)
+                        name_buffer(taken, &step);
                 check_recovery(taken->disk);
                 if (chance_percent(chance, 5) || !take_home(taken, &step, chance))
                         return false;
@@ -164,11 +164,11 @@ static bool take_steps(const struct taken *taken, struct checkpoint_plan *plan, 
         return true;
 }
 
-static void collect(struct taken *taken, struct area_contents *named)
+static void collect(struct taken *taken, struct double_write_contents *named)
 {
         const struct disk *disk = taken->disk;
         for (uint32_t i = 0; i < disk->count; i++) {
-                if (disk->in_area[i])
+                if (disk->in_buffer[i])
                         add_page(&named->pages, disk->page[i]);
                 if (disk->is_listed[i])
                         add_page(&named->listed, disk->page[i]);
@@ -183,7 +183,7 @@ static void collect(struct taken *taken, struct area_contents *named)
 static bool run_one(struct disk *disk, struct chance *chance)
 {
         struct taken taken = { .disk = disk };
-        struct area_contents named = { .position = 0 };
+        struct double_write_contents named = { .position = 0 };
         struct checkpoint_plan plan;
         for (uint32_t i = 0; i < disk->count; i++)
                 disk->is_held[i] = chance_percent(chance, disk->is_held[i] ? 70 : 2);
@@ -195,7 +195,7 @@ static bool run_one(struct disk *disk, struct chance *chance)
                                                                    .move_count = disk->move_count,
                                                                    .named = &named,
                                                                    .is_begun = disk->is_begun,
-                                                                   .most = AREA_PAGES_MIN +
+                                                                   .most = DOUBLE_WRITE_PAGES_MIN +
                                                                            (uint32_t)chance_below(chance, MOST_MAX) }),
                 0);
         plans++;
@@ -203,7 +203,7 @@ static bool run_one(struct disk *disk, struct chance *chance)
         checkpoint_plan_free(&plan);
         vector_free(&named.pages, sizeof(uint64_t));
         vector_free(&named.listed, sizeof(uint64_t));
-        return is_whole || disk->is_done; /* what the named area has is the next checkpoint's (CP8) */
+        return is_whole || disk->is_done; /* what the named buffer has is the next checkpoint's (CP8) */
 }
 
 static void test_random_plans(void **state)
@@ -217,7 +217,7 @@ static void test_random_plans(void **state)
                 while (!run_one(&disk, &chance))
                         continue;
                 for (uint32_t i = 0; i < disk.count; i++)
-                        assert_true(disk.in_area[i] || disk.home[i] == HOME_AT_C); /* C is the base, of all pages */
+                        assert_true(disk.in_buffer[i] || disk.home[i] == HOME_AT_C); /* C is the base, of all pages */
         }
 }
 

@@ -513,7 +513,7 @@ static void test_a_hole_is_passed_over_in_search(void **state)
 /* A seal says the same of it, whether it is a hole or zeros were written. */
 static void test_a_seal_passes_over_holes(void **state)
 {
-        static const struct area_contents none;
+        static const struct double_write_contents none;
         static struct manifest manifest = { .page_bytes = PAGE_BYTES, .mode = 0640, .file_count = 8 };
         struct checksums_compare compare = { .page_bytes = PAGE_BYTES };
         enum seal_verdict verdict;

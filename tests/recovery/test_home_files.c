@@ -88,7 +88,7 @@ static bool is_put(uint64_t page_no)
         return (page_no >= PUT_FIRST && page_no < PUT_FIRST + PUT_COUNT) || page_no == PUT_LATER;
 }
 
-/* Pages that are put may be of before, as the area has them still. */
+/* Pages that are put may be of before, as the double-write buffer has them still. */
 static void expect_nothing_wrong(bool is_done)
 {
         static uint32_t checksums[PAGES];
@@ -133,7 +133,7 @@ static void test_the_power_may_go_after_any_write(void **state)
                 if (!err)
                         break;
                 assert_int_equal(err, -EIO);
-                assert_int_equal(bring_home(), 0); /* again, as the area is still named */
+                assert_int_equal(bring_home(), 0); /* again, as the double-write buffer is still named */
                 expect_nothing_wrong(true);
         }
 }

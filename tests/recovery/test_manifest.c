@@ -45,7 +45,7 @@ static void test_a_fresh_one_begins_an_empty_log(void **state)
         struct manifest manifest = sample(), back;
 
         (void)state;
-        manifest.area_checksum = 5;
+        manifest.buffer_checksum = 5;
         create(&manifest);
         back = read_back();
         assert_int_equal(back.segment_bytes, 64 * 1024);
@@ -53,8 +53,8 @@ static void test_a_fresh_one_begins_an_empty_log(void **state)
         assert_int_equal(back.base_position, back.segment_bytes); /* segment 1: position 0 means none */
         assert_int_equal(back.redo_position, back.segment_bytes);
         assert_int_equal(back.incarnation, 1);
-        assert_int_equal(back.area, -1);
-        assert_int_equal(back.area_checksum, 0);
+        assert_int_equal(back.buffer, -1);
+        assert_int_equal(back.buffer_checksum, 0);
         assert_int_equal(back.is_clean, 1);
 }
 
@@ -108,8 +108,8 @@ static void describe(unsigned char *bytes, int slot)
         bytes[72] = 9, bytes[77] = 1;         /* base_sequence 9 + 2^40 */
         bytes[81] = 16, bytes[85] = 3;        /* base_position 4096 + 3 * 2^40 */
         bytes[93] = 3;                        /* redo_position 3 * 2^40 */
-        memset(bytes + 96, 0xff, 4);          /* area: none */
-        bytes[100] = 0xc0, bytes[103] = 0xde; /* area_checksum */
+        memset(bytes + 96, 0xff, 4);          /* double-write buffer: none */
+        bytes[100] = 0xc0, bytes[103] = 0xde; /* buffer_checksum */
         bytes[104] = 1;                       /* is_clean */
         memcpy(bytes + 128, "accounts", 8);
         memcpy(bytes + 128 + 256, "log", 3);
@@ -143,8 +143,8 @@ static void test_the_bytes_are_as_described(void **state)
         assert_true(back.base_sequence == (UINT64_C(1) << 40) + 9);
         assert_true(back.base_position == (UINT64_C(3) << 40) + 4096);
         assert_true(back.redo_position == UINT64_C(3) << 40);
-        assert_int_equal(back.area, -1);
-        assert_int_equal(back.area_checksum, 0xde0000c0);
+        assert_int_equal(back.buffer, -1);
+        assert_int_equal(back.buffer_checksum, 0xde0000c0);
         assert_int_equal(back.is_clean, 1);
         assert_string_equal(back.file_name[0], "accounts");
         assert_string_equal(back.file_name[1], "log");
@@ -284,13 +284,13 @@ static void nonsense_incarnation(struct manifest *m)
 {
         m->incarnation = 0;
 }
-static void nonsense_area(struct manifest *m)
+static void nonsense_buffer(struct manifest *m)
 {
-        m->area = 2;
+        m->buffer = 2;
 }
-static void nonsense_negative_area(struct manifest *m)
+static void nonsense_negative_buffer(struct manifest *m)
 {
-        m->area = -2;
+        m->buffer = -2;
 }
 static void nonsense_clean(struct manifest *m)
 {
@@ -300,25 +300,25 @@ static void nonsense_clean(struct manifest *m)
 static void nonsense_old_target(struct manifest *m)
 {
         m->is_clean = 0;
-        m->area = 0;
+        m->buffer = 0;
         m->target_sequence = m->base_sequence;
 }
-static void nonsense_target_without_area(struct manifest *m)
+static void nonsense_target_without_buffer(struct manifest *m)
 {
         m->is_clean = 0;
         m->target_sequence = m->base_sequence + 1;
 }
 static void nonsense_clean_target(struct manifest *m)
 {
-        m->area = 0;
+        m->buffer = 0;
         m->target_sequence = m->base_sequence + 1;
 }
 
 static void (*const log_nonsense[])(struct manifest *) = {
         nonsense_sequence,     nonsense_base,       nonsense_uneven_base,
         nonsense_clean_base,   nonsense_redo,       nonsense_redo_before_the_log,
-        nonsense_incarnation,  nonsense_area,       nonsense_negative_area,
-        nonsense_clean,        nonsense_old_target, nonsense_target_without_area,
+        nonsense_incarnation,  nonsense_buffer,     nonsense_negative_buffer,
+        nonsense_clean,        nonsense_old_target, nonsense_target_without_buffer,
         nonsense_clean_target,
 };
 
@@ -443,7 +443,7 @@ static void test_a_target_raises_the_version(void **state)
         (void)state;
         create(&manifest);
         manifest.is_clean = 0;
-        manifest.area = 1;
+        manifest.buffer = 1;
         manifest.target_sequence = manifest.base_sequence + 41;
         assert_int_equal(manifest_write(directory, &manifest), 0);
         back = read_back();

@@ -11,7 +11,7 @@
 #include "base/hook.h"
 
 /* So little that its checkpoint goes home in many batches. */
-enum { SMALL_AREA = 2 * AREA_PAGES_MIN * CRASHED_PAGE };
+enum { SMALL_BUFFER = 2 * DOUBLE_WRITE_PAGES_MIN * CRASHED_PAGE };
 
 static uint64_t area_bytes; /* 0: the default */
 
@@ -43,7 +43,7 @@ static void test_everything_committed_comes_back(void **state)
         crashed_assert_recovered(crashed, &manifest);
         assert_int_equal(recovery.commits, CRASHED_NEWEST - CRASHED_BASE);
         assert_int_equal(recovery.pages, crashed_touched_pages(crashed));
-        assert_int_equal(recovery.restored, crashed->area_pages);
+        assert_int_equal(recovery.restored, crashed->buffer_pages);
         assert_int_equal(recovery.log_bytes, crashed->valid_end - CRASHED_SEGMENT);
         assert_true(recovery.has_torn_tail);
         assert_string_equal(recovery.damage, "");
@@ -89,8 +89,8 @@ static void test_a_clean_one_is_left_alone(void **state)
         assert_memory_equal(&manifest, &same, sizeof(same));
 }
 
-/* A power cut between steps 4 and 6: nothing is logged, but pages may be in the area only. */
-static void test_a_clean_one_with_an_area_is_restored(void **state)
+/* A power cut between steps 4 and 6: nothing is logged, but pages may be in the double-write buffer only. */
+static void test_a_clean_one_with_a_buffer_is_restored(void **state)
 {
         struct recovery recovery = { .directory = directory };
         struct manifest manifest = crashed->manifest;
@@ -100,10 +100,10 @@ static void test_a_clean_one_with_an_area_is_restored(void **state)
         assert_int_equal(manifest_write(directory, &manifest), 0);
         assert_int_equal(recover_run(&recovery, &manifest), 0);
         crashed_assert_home(crashed, crashed->base);
-        assert_int_equal(recovery.restored, crashed->area_pages);
+        assert_int_equal(recovery.restored, crashed->buffer_pages);
         assert_int_equal(recovery.commits, 0);
         assert_int_equal(manifest.base_sequence, CRASHED_BASE);
-        assert_int_equal(manifest.area, -1);
+        assert_int_equal(manifest.buffer, -1);
         assert_int_equal(manifest.is_clean, 1);
 }
 
@@ -117,7 +117,7 @@ static void test_a_log_without_commits(void **state)
         crashed_store_homes(crashed);
         manifest.base_sequence = CRASHED_NEWEST;
         manifest.base_position = manifest.redo_position = crashed->valid_end;
-        manifest.area = -1;
+        manifest.buffer = -1;
         assert_int_equal(manifest_write(directory, &manifest), 0);
         count_calls();
         assert_int_equal(recover_run(&recovery, &manifest), 0);
@@ -278,7 +278,7 @@ static void test_interrupted_between_parts(void **state)
         (void)state;
         memcpy(log, crashed->log, sizeof(log));
         log_tail_with_whole_records();
-        area_bytes = SMALL_AREA;
+        area_bytes = SMALL_BUFFER;
         for (int nth = 1; is_interrupted; nth++) {
                 crashed_files_put_back(&begin, directory);
                 crashed_store_log(crashed);
@@ -334,7 +334,7 @@ static void test_with_every_call_failing_once(void **state)
 
 /* ---- A full disk ---- */
 
-/* For a new area there is no room. */
+/* For a new double-write buffer there is no room. */
 static int refuse_new_file(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
 {
         struct stat st;
@@ -357,7 +357,7 @@ static void test_a_full_disk(void **state)
         assert_memory_equal(&found, &crashed->manifest, sizeof(found));
         assert_memory_equal(&manifest, &crashed->manifest, sizeof(found));
         crashed_assert_home(crashed, crashed->base); /* step 1 was done, and nothing else */
-        assert_int_equal(fstatat(directory, AREA_NAME_0, &st, 0), 0);
+        assert_int_equal(fstatat(directory, DOUBLE_WRITE_NAME_0, &st, 0), 0);
         assert_int_equal(st.st_size, 0);
         recover_to_the_end();
 }
@@ -433,7 +433,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 RECOVER_TEST(test_everything_committed_comes_back),
                 RECOVER_TEST(test_a_clean_one_is_left_alone),
-                RECOVER_TEST(test_a_clean_one_with_an_area_is_restored),
+                RECOVER_TEST(test_a_clean_one_with_a_buffer_is_restored),
                 RECOVER_TEST(test_a_log_without_commits),
                 RECOVER_TEST(test_the_manifest_is_settled_first),
                 RECOVER_TEST(test_interrupted_anywhere_and_run_again),

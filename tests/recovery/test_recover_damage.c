@@ -3,8 +3,8 @@
 
 /*
  * Damage that no crash explains is XAC_CORRUPT, with a sentence that names the file; nothing is changed then,
- * or nothing but the area's pages; and when the damage has been undone recovery succeeds. recover_check says
- * the same without changing anything.
+ * or nothing but the double-write buffer's pages; and when the damage has been undone recovery succeeds. recover_check
+ * says the same without changing anything.
  */
 
 #include "tests/recovery/crashed_stand.h"
@@ -106,10 +106,10 @@ static void resize(const char *name, off_t byte_len)
         close(fd);
 }
 
-static uint64_t first_in_area(int file)
+static uint64_t first_in_buffer(int file)
 {
         for (uint64_t page = 0; page < CRASHED_PAGES; page++)
-                if (crashed->is_in_area[file][page])
+                if (crashed->is_in_buffer[file][page])
                         return page;
         abort();
 }
@@ -129,26 +129,26 @@ static void test_a_crash_is_no_damage(void **state)
         assert_int_equal(unlinkat(directory, "folder", AT_REMOVEDIR), 0);
 }
 
-/* The area that the manifest does not name is nobody's business. */
-static void test_the_other_area_may_hold_anything(void **state)
+/* The buffer that the manifest does not name is nobody's business. */
+static void test_the_other_buffer_may_hold_anything(void **state)
 {
         (void)state;
-        crashed_write_file(directory, AREA_NAME_0, "torn", 4);
+        crashed_write_file(directory, DOUBLE_WRITE_NAME_0, "torn", 4);
         assert_int_equal(look(), 0);
         expect_recovery();
 }
 
-/* ---- The area ---- */
+/* ---- The buffer ---- */
 
-static void test_a_damaged_area(void **state)
+static void test_a_damaged_buffer(void **state)
 {
         static const uint64_t offsets[] = { 0, 12, 20, 33, 41, 53, 4000, 4096, 4100, 4112 };
 
         (void)state;
         for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
-                crashed_flip(directory, AREA_NAME_1, offsets[i]);
-                expect_damage_and_no_change(AREA_NAME_1 ": offset ");
-                crashed_flip(directory, AREA_NAME_1, offsets[i]);
+                crashed_flip(directory, DOUBLE_WRITE_NAME_1, offsets[i]);
+                expect_damage_and_no_change(DOUBLE_WRITE_NAME_1 ": offset ");
+                crashed_flip(directory, DOUBLE_WRITE_NAME_1, offsets[i]);
         }
         expect_recovery();
 }
@@ -156,19 +156,19 @@ static void test_a_damaged_area(void **state)
 static uint64_t table_page(uint64_t i)
 {
         uint64_t page;
-        int fd = openat(directory, AREA_NAME_1, O_RDONLY | O_CLOEXEC);
+        int fd = openat(directory, DOUBLE_WRITE_NAME_1, O_RDONLY | O_CLOEXEC);
 
         assert_int_equal(pread(fd, &page, sizeof(page), (off_t)(4096 + 24 * i)), sizeof(page));
         close(fd);
         return page;
 }
 
-/* A page of the area goes home. */
+/* A page of the buffer goes home. */
 static void put_home(uint64_t i)
 {
         const uint64_t page = table_page(i);
         char bytes[CRASHED_PAGE];
-        int from = openat(directory, AREA_NAME_1, O_RDONLY | O_CLOEXEC);
+        int from = openat(directory, DOUBLE_WRITE_NAME_1, O_RDONLY | O_CLOEXEC);
         int to = openat(directory, page >> 28 ? "two" : "one", O_WRONLY | O_CLOEXEC);
 
         assert_int_equal(pread(from, bytes, sizeof(bytes), (off_t)(8192 + i * CRASHED_PAGE)), CRASHED_PAGE);
@@ -177,7 +177,7 @@ static void put_home(uint64_t i)
         close(to);
 }
 
-/* Home has another page than the area: what is older there may be the same by chance. */
+/* Home has another page than the buffer: what is older there may be the same by chance. */
 static void spoil_home(uint64_t i)
 {
         const uint64_t page = table_page(i);
@@ -187,18 +187,18 @@ static void spoil_home(uint64_t i)
         close(to);
 }
 
-static void test_a_damaged_page_in_the_area(void **state)
+static void test_a_damaged_page_in_the_buffer(void **state)
 {
-        uint64_t last = crashed->area_pages - 1;
+        uint64_t last = crashed->buffer_pages - 1;
         char part[80];
 
         (void)state;
         spoil_home(last);
-        crashed_flip(directory, AREA_NAME_1, 8192 + last * CRASHED_PAGE + 5);
-        snprintf(part, sizeof(part), AREA_NAME_1 ": offset %d: ", (int)(8192 + last * CRASHED_PAGE));
+        crashed_flip(directory, DOUBLE_WRITE_NAME_1, 8192 + last * CRASHED_PAGE + 5);
+        snprintf(part, sizeof(part), DOUBLE_WRITE_NAME_1 ": offset %d: ", (int)(8192 + last * CRASHED_PAGE));
         expect_damage_and_no_change(part);
         expect_damage_and_no_change("wrote to two at offset ");
-        crashed_flip(directory, AREA_NAME_1, 8192 + last * CRASHED_PAGE + 5);
+        crashed_flip(directory, DOUBLE_WRITE_NAME_1, 8192 + last * CRASHED_PAGE + 5);
         expect_recovery();
 }
 
@@ -206,19 +206,19 @@ static void test_a_damaged_page_in_the_area(void **state)
 static void test_a_damaged_page_that_stands_at_home(void **state)
 {
         (void)state;
-        for (uint64_t i = 0; i < crashed->area_pages; i++) {
+        for (uint64_t i = 0; i < crashed->buffer_pages; i++) {
                 put_home(i);
-                crashed_flip(directory, AREA_NAME_1, 8192 + i * CRASHED_PAGE + 4095);
+                crashed_flip(directory, DOUBLE_WRITE_NAME_1, 8192 + i * CRASHED_PAGE + 4095);
                 assert_int_equal(look(), 0);
-                crashed_flip(directory, AREA_NAME_1, 4096 + i * 24 + 16); /* of its CRC, in the table */
-                expect_damage_and_no_change(AREA_NAME_1 ": offset 4096: the table's checksum is wrong");
-                crashed_flip(directory, AREA_NAME_1, 4096 + i * 24 + 16);
+                crashed_flip(directory, DOUBLE_WRITE_NAME_1, 4096 + i * 24 + 16); /* of its CRC, in the table */
+                expect_damage_and_no_change(DOUBLE_WRITE_NAME_1 ": offset 4096: the table's checksum is wrong");
+                crashed_flip(directory, DOUBLE_WRITE_NAME_1, 4096 + i * 24 + 16);
                 expect_recovery();
                 crashed_files_put_back(&begin, directory);
                 put_home(i);
-                spoil_home((i + 1) % crashed->area_pages);
-                crashed_flip(directory, AREA_NAME_1, 8192 + (i + 1) % crashed->area_pages * CRASHED_PAGE);
-                expect_damage_and_no_change(AREA_NAME_1 ": offset ");
+                spoil_home((i + 1) % crashed->buffer_pages);
+                crashed_flip(directory, DOUBLE_WRITE_NAME_1, 8192 + (i + 1) % crashed->buffer_pages * CRASHED_PAGE);
+                expect_damage_and_no_change(DOUBLE_WRITE_NAME_1 ": offset ");
                 crashed_files_put_back(&begin, directory);
         }
 }
@@ -240,7 +240,7 @@ static void test_what_stands_at_home_is_left_there(void **state)
         int guarded_pages = 0;
 
         (void)state;
-        for (uint64_t i = 0; i < crashed->area_pages; i++) {
+        for (uint64_t i = 0; i < crashed->buffer_pages; i++) {
                 const uint64_t page = table_page(i);
                 struct recovery recovery = { .directory = directory };
                 struct manifest manifest;
@@ -249,7 +249,7 @@ static void test_what_stands_at_home_is_left_there(void **state)
                         continue;
                 guarded_pages++;
                 put_home(i);
-                crashed_flip(directory, AREA_NAME_1, 8192 + i * CRASHED_PAGE + 5);
+                crashed_flip(directory, DOUBLE_WRITE_NAME_1, 8192 + i * CRASHED_PAGE + 5);
                 guarded_offset = (page & 0xfffffff) * CRASHED_PAGE;
                 assert_int_equal(fstatat(directory, page >> 28 ? "two" : "one", &guarded, 0), 0);
                 assert_int_equal(manifest_read(directory, &manifest), 0);
@@ -278,7 +278,7 @@ static void test_a_home_that_cannot_be_read(void **state)
 
         (void)state;
         put_home(0);
-        crashed_flip(directory, AREA_NAME_1, 8192 + 5);
+        crashed_flip(directory, DOUBLE_WRITE_NAME_1, 8192 + 5);
         assert_int_equal(fstatat(directory, table_page(0) >> 28 ? "two" : "one", &guarded, 0), 0);
         assert_int_equal(manifest_read(directory, &manifest), 0);
         sys_fail = fail_home_reads;
@@ -287,23 +287,23 @@ static void test_a_home_that_cannot_be_read(void **state)
         expect_recovery();
 }
 
-static void test_a_missing_or_short_area(void **state)
+static void test_a_missing_or_short_buffer(void **state)
 {
         (void)state;
-        resize(AREA_NAME_1, 8192 + CRASHED_PAGE);
-        expect_damage_and_no_change(AREA_NAME_1 ": offset 12288: the file ends too early");
-        assert_int_equal(unlinkat(directory, AREA_NAME_1, 0), 0);
-        expect_damage_and_no_change(AREA_NAME_1 ": offset 0: the file is missing");
+        resize(DOUBLE_WRITE_NAME_1, 8192 + CRASHED_PAGE);
+        expect_damage_and_no_change(DOUBLE_WRITE_NAME_1 ": offset 12288: the file ends too early");
+        assert_int_equal(unlinkat(directory, DOUBLE_WRITE_NAME_1, 0), 0);
+        expect_damage_and_no_change(DOUBLE_WRITE_NAME_1 ": offset 0: the file is missing");
 }
 
 /* Sound by all its checksums, but of another environment: copied here. */
-static void test_a_foreign_area(void **state)
+static void test_a_foreign_buffer(void **state)
 {
         struct manifest own = crashed->manifest;
 
         (void)state;
         crashed->manifest.uuid[3] ^= 1;
-        crashed_store_area(crashed);
+        crashed_store_buffer(crashed);
         crashed->manifest = own;
         expect_damage_and_no_change("another environment");
         crashed_files_put_back(&begin, directory);
@@ -312,14 +312,14 @@ static void test_a_foreign_area(void **state)
 
 /* ---- Data files ---- */
 
-/* So short that a page of the area has no place; later, so that only a page of the log has none. */
+/* So short that a page of the buffer has no place; later, so that only a page of the log has none. */
 static void test_a_cut_data_file(void **state)
 {
         char part[80];
 
         (void)state;
-        resize("one", (off_t)(first_in_area(0) * CRASHED_PAGE));
-        snprintf(part, sizeof(part), "one: offset %d: the file ends at ", (int)(first_in_area(0) * CRASHED_PAGE));
+        resize("one", (off_t)(first_in_buffer(0) * CRASHED_PAGE));
+        snprintf(part, sizeof(part), "one: offset %d: the file ends at ", (int)(first_in_buffer(0) * CRASHED_PAGE));
         expect_damage_and_no_change(part);
         resize("one", 0);
         expect_damage_and_no_change("one: offset ");
@@ -331,7 +331,7 @@ static void test_a_file_cut_below_a_page_of_the_log(void **state)
         struct manifest manifest = crashed->manifest;
 
         (void)state;
-        manifest.area = -1;
+        manifest.buffer = -1;
         assert_int_equal(manifest_write(directory, &manifest), 0);
         resize("two", 22 * CRASHED_PAGE); /* page 22 comes as a whole image */
         expect_damage_and_no_change("two: offset 90112: the file ends at 90112");
@@ -406,7 +406,7 @@ static void test_a_damaged_log(void **state)
                 crashed_assert_home(crashed, crashed->base); /* step 1 is all that was done */
                 crashed_flip_log(directory, position + (uint64_t)commit);
         }
-        manifest.area = -1; /* without an area nothing at all is done */
+        manifest.buffer = -1; /* without a buffer nothing at all is done */
         assert_int_equal(manifest_write(directory, &manifest), 0);
         crashed_flip_log(directory, position);
         expect_damage_and_no_change("xac.log.");
@@ -435,15 +435,16 @@ static void test_a_missing_segment(void **state)
 static void name_part(uint64_t redo)
 {
         const uint64_t target = CRASHED_BASE + 10;
-        const struct area_batch batch = { .position = log_round_up(crashed->position_end[target]), .redo = redo };
-        struct area_id id = { .sequence = target, .page_bytes = CRASHED_PAGE, .mode = 0600, .batch = &batch };
+        const struct double_write_batch batch = { .position = log_round_up(crashed->position_end[target]),
+                                                  .redo = redo };
+        struct double_write_id id = { .sequence = target, .page_bytes = CRASHED_PAGE, .mode = 0600, .batch = &batch };
         struct manifest manifest = crashed->manifest;
 
-        for (uint64_t i = 0; i < crashed->area_pages; i++)
+        for (uint64_t i = 0; i < crashed->buffer_pages; i++)
                 put_home(i);
         memcpy(id.uuid, manifest.uuid, sizeof(id.uuid));
-        assert_int_equal(area_write(directory, 0, &id, 0, NULL, NULL, &manifest.area_checksum), 0);
-        manifest.area = 0;
+        assert_int_equal(double_write_store(directory, 0, &id, 0, NULL, NULL, &manifest.buffer_checksum), 0);
+        manifest.buffer = 0;
         manifest.target_sequence = target;
         assert_int_equal(manifest_write(directory, &manifest), 0);
 }
@@ -528,11 +529,11 @@ static void test_all_damage_is_reported(void **state)
 {
         (void)state;
         spoil_home(0);
-        crashed_flip(directory, AREA_NAME_1, 8192 + 99);
+        crashed_flip(directory, DOUBLE_WRITE_NAME_1, 8192 + 99);
         crashed_flip_log(directory, crashed->position[50]);
         assert_int_equal(renameat(directory, "one", directory, "elsewhere"), 0);
         assert_int_equal(look(), XAC_CORRUPT);
-        expect_sentence(AREA_NAME_1 ": offset ");
+        expect_sentence(DOUBLE_WRITE_NAME_1 ": offset ");
         expect_sentence("one: it is missing");
         assert_int_equal(sentence_count, 2); /* without a home there is nothing to replay on */
         assert_int_equal(renameat(directory, "elsewhere", directory, "one"), 0);
@@ -567,14 +568,14 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 DAMAGE_TEST(test_a_crash_is_no_damage),
-                DAMAGE_TEST(test_the_other_area_may_hold_anything),
-                DAMAGE_TEST(test_a_damaged_area),
-                DAMAGE_TEST(test_a_damaged_page_in_the_area),
+                DAMAGE_TEST(test_the_other_buffer_may_hold_anything),
+                DAMAGE_TEST(test_a_damaged_buffer),
+                DAMAGE_TEST(test_a_damaged_page_in_the_buffer),
                 DAMAGE_TEST(test_a_damaged_page_that_stands_at_home),
                 DAMAGE_TEST(test_what_stands_at_home_is_left_there),
                 DAMAGE_TEST(test_a_home_that_cannot_be_read),
-                DAMAGE_TEST(test_a_missing_or_short_area),
-                DAMAGE_TEST(test_a_foreign_area),
+                DAMAGE_TEST(test_a_missing_or_short_buffer),
+                DAMAGE_TEST(test_a_foreign_buffer),
                 DAMAGE_TEST(test_a_cut_data_file),
                 DAMAGE_TEST(test_a_file_cut_below_a_page_of_the_log),
                 DAMAGE_TEST(test_a_missing_data_file),

@@ -10,7 +10,7 @@
 #include "tests/recovery/crashed_stand.h"
 
 /* So little that its checkpoint goes home in many batches. */
-enum { SMALL_AREA = 2 * AREA_PAGES_MIN * CRASHED_PAGE };
+enum { SMALL_BUFFER = 2 * DOUBLE_WRITE_PAGES_MIN * CRASHED_PAGE };
 
 static int recover(struct recovery *recovery, struct manifest *manifest)
 {
@@ -66,7 +66,7 @@ static void assert_given_up(const struct recovery *recovery, const struct manife
         assert_int_equal(found.redo_position, found.base_position);
         assert_true(found.incarnation > crashed->manifest.incarnation);
         assert_int_equal(found.history, crashed->manifest.incarnation);
-        assert_int_equal(found.area, -1);
+        assert_int_equal(found.buffer, -1);
         assert_int_equal(found.target_sequence, 0);
         assert_int_equal(found.is_clean, 1);
 }
@@ -201,14 +201,14 @@ static void test_other_damage_is_refused(void **state)
         struct manifest own = crashed->manifest;
 
         (void)state;
-        crashed_flip(directory, AREA_NAME_1, 8192 + 99);
+        crashed_flip(directory, DOUBLE_WRITE_NAME_1, 8192 + 99);
         crashed_flip_log(directory, crashed->position[60]);
         expect_refusal();
         crashed_files_put_back(&begin, directory);
         assert_int_equal(unlinkat(directory, "two", 0), 0);
         expect_refusal();
         crashed_files_put_back(&begin, directory);
-        own.area = -1; /* so that nothing at all is done */
+        own.buffer = -1; /* so that nothing at all is done */
         assert_int_equal(manifest_write(directory, &own), 0);
         own = crashed->manifest;
         crashed->manifest.uuid[0] ^= 1; /* take those files away: then it may be sound */
@@ -224,7 +224,7 @@ static void test_in_parts(void **state)
         (void)state;
         expect_state_before(crashed->position[80]);
         crashed_flip_log(directory, crashed->position[80]);
-        give_up(SMALL_AREA, 79);
+        give_up(SMALL_BUFFER, 79);
 }
 
 static int cut_at, cut_seen;
@@ -276,7 +276,7 @@ static void run_again(uint64_t area_bytes)
 
 static void test_interrupted_anywhere_and_run_again(void **state)
 {
-        static const uint64_t area_bytes[] = { 0, SMALL_AREA };
+        static const uint64_t area_bytes[] = { 0, SMALL_BUFFER };
 
         (void)state;
         expect_state_before(crashed->position[80]);

@@ -11,7 +11,7 @@
 #include "tests/recovery/crashed_stand.h"
 
 /* So little that its checkpoint goes home in many batches. */
-enum { SMALL_AREA = 2 * AREA_PAGES_MIN * CRASHED_PAGE };
+enum { SMALL_BUFFER = 2 * DOUBLE_WRITE_PAGES_MIN * CRASHED_PAGE };
 
 /* ---- The stand, with checksums ---- */
 
@@ -54,20 +54,20 @@ static void write_at(const char *name, const void *bytes, size_t byte_len, uint6
         close(fd);
 }
 
-/* Page number i of the area that the manifest names rots, and is not at home. */
+/* Page number i of the buffer that the manifest names rots, and is not at home. */
 static uint64_t lose_page(const struct manifest *manifest, uint64_t i)
 {
-        const char *area = manifest->area ? AREA_NAME_1 : AREA_NAME_0;
+        const char *buffer = manifest->buffer ? DOUBLE_WRITE_NAME_1 : DOUBLE_WRITE_NAME_0;
         uint64_t words[6];
         uint64_t page;
-        int fd = openat(directory, area, O_RDONLY | O_CLOEXEC);
+        int fd = openat(directory, buffer, O_RDONLY | O_CLOEXEC);
 
         assert_int_equal(pread(fd, words, sizeof(words), 40), sizeof(words)); /* count ... listed */
         i %= words[0];
         assert_int_equal(pread(fd, &page, sizeof(page), (off_t)(4096 + 24 * i)), sizeof(page));
         close(fd);
         const uint64_t listed = (words[2] * 8 + 4095) / 4096 * 4096;
-        crashed_flip(directory, area, 4096 + (words[0] * 24 + 4095) / 4096 * 4096 + listed + i * CRASHED_PAGE + 77);
+        crashed_flip(directory, buffer, 4096 + (words[0] * 24 + 4095) / 4096 * 4096 + listed + i * CRASHED_PAGE + 77);
         write_at(crashed_names[page >> 28], "spoilt", 6, (page & 0xfffffff) * CRASHED_PAGE);
         return page;
 }
@@ -163,7 +163,7 @@ static void judge(const struct manifest *manifest, bool are_named)
         assert_int_equal(manifest_read(directory, &found), 0);
         assert_memory_equal(&found, manifest, sizeof(found));
         assert_int_equal(found.base_sequence, CRASHED_NEWEST);
-        assert_int_equal(found.area, -1);
+        assert_int_equal(found.buffer, -1);
         assert_int_equal(found.target_sequence, 0);
         assert_int_equal(found.is_clean, 1);
 }
@@ -189,7 +189,7 @@ static void test_each_page(void **state)
         uint64_t total = 0;
 
         (void)state;
-        for (uint64_t i = 0; i < crashed->area_pages; i++) {
+        for (uint64_t i = 0; i < crashed->buffer_pages; i++) {
                 for (int is_small = 0; is_small < 2; is_small++) {
                         struct recovery recovery = { 0 };
                         struct manifest manifest;
@@ -197,8 +197,8 @@ static void test_each_page(void **state)
                         crashed_files_put_back(&begin, directory);
                         lose_page(&crashed->manifest, i);
                         assert_int_equal(recover(&recovery, &manifest), XAC_CORRUPT);
-                        assert_true(recovery.is_area_damaged && recovery.may_give_up);
-                        give_up(is_small ? SMALL_AREA : 0);
+                        assert_true(recovery.is_buffer_damaged && recovery.may_give_up);
+                        give_up(is_small ? SMALL_BUFFER : 0);
                         total += lost;
                 }
         }
@@ -211,7 +211,7 @@ static void test_what_no_commit_changed_is_healed_by_the_page(void **state)
         int healed = 0;
 
         (void)state;
-        for (uint64_t i = 0; i < crashed->area_pages; i++) {
+        for (uint64_t i = 0; i < crashed->buffer_pages; i++) {
                 crashed_files_put_back(&begin, directory);
                 const uint64_t id = lose_page(&crashed->manifest, i);
                 const int file = (int)(id >> 28), page = (int)(id & 0xfffffff);
@@ -245,13 +245,13 @@ static void test_what_has_no_checksums_is_not_given_up(void **state)
                          0);
         crashed_files_keep(&as_before, directory);
         assert_int_equal(recover(&recovery, &manifest), XAC_CORRUPT);
-        assert_true(recovery.is_area_damaged && recovery.is_area_known && !recovery.may_give_up);
+        assert_true(recovery.is_buffer_damaged && recovery.is_buffer_known && !recovery.may_give_up);
         assert_non_null(strstr(recovery.damage, "cannot be given up"));
         crashed_files_assert_unchanged(&as_before, directory);
         crashed_files_drop(&as_before);
 }
 
-static void test_nor_is_an_area_whose_table_is_damaged(void **state)
+static void test_nor_is_a_buffer_whose_table_is_damaged(void **state)
 {
         static const uint64_t offsets[] = { 3, 60, 4096 + 5 };
         struct manifest manifest;
@@ -262,10 +262,10 @@ static void test_nor_is_an_area_whose_table_is_damaged(void **state)
                 struct crashed_files as_before;
 
                 crashed_files_put_back(&begin, directory);
-                crashed_flip(directory, AREA_NAME_1, offsets[i]);
+                crashed_flip(directory, DOUBLE_WRITE_NAME_1, offsets[i]);
                 crashed_files_keep(&as_before, directory);
                 assert_int_equal(recover(&recovery, &manifest), XAC_CORRUPT);
-                assert_true(recovery.is_area_damaged && !recovery.is_area_known && !recovery.may_give_up);
+                assert_true(recovery.is_buffer_damaged && !recovery.is_buffer_known && !recovery.may_give_up);
                 assert_false(recovery.has_lost);
                 crashed_files_assert_unchanged(&as_before, directory);
                 crashed_files_drop(&as_before);
@@ -337,7 +337,7 @@ static void test_interrupted_anywhere_and_run_again(void **state)
 {
         (void)state;
         for (int i = 0; i < 4; i++) {
-                const uint64_t area_bytes = i % 2 ? SMALL_AREA : 0, nth_page = chance_next(&crashed->chance);
+                const uint64_t area_bytes = i % 2 ? SMALL_BUFFER : 0, nth_page = chance_next(&crashed->chance);
                 int nth = 1;
 
                 for (bool is_cut = true; is_cut; nth++) {
@@ -353,8 +353,8 @@ static void test_interrupted_anywhere_and_run_again(void **state)
         }
 }
 
-/* A recovery is interrupted, while its checkpoint goes home in batches, or after it; then its area rots. */
-static void test_the_area_of_a_recovery(void **state)
+/* A recovery is interrupted, while its checkpoint goes home in batches, or after it; then its buffer rots. */
+static void test_the_buffer_of_a_recovery(void **state)
 {
         int damaged = 0;
         bool is_cut = true;
@@ -364,13 +364,13 @@ static void test_the_area_of_a_recovery(void **state)
                 struct manifest manifest;
 
                 crashed_files_put_back(&begin, directory);
-                is_cut = is_interrupted_at(nth, SMALL_AREA, false);
+                is_cut = is_interrupted_at(nth, SMALL_BUFFER, false);
                 assert_int_equal(manifest_read(directory, &manifest), 0);
-                if (manifest.area < 0 || (!manifest.target_sequence && !manifest.is_clean))
+                if (manifest.buffer < 0 || (!manifest.target_sequence && !manifest.is_clean))
                         continue;
                 damaged++;
                 lose_page(&manifest, (uint64_t)nth);
-                give_up(SMALL_AREA);
+                give_up(SMALL_BUFFER);
         }
         assert_true(damaged > 20);
 }
@@ -383,10 +383,10 @@ int main(void)
                 LOST_TEST(test_each_page),
                 LOST_TEST(test_what_no_commit_changed_is_healed_by_the_page),
                 LOST_TEST(test_what_has_no_checksums_is_not_given_up),
-                LOST_TEST(test_nor_is_an_area_whose_table_is_damaged),
+                LOST_TEST(test_nor_is_a_buffer_whose_table_is_damaged),
                 LOST_TEST(test_with_damage_of_the_log),
                 LOST_TEST(test_interrupted_anywhere_and_run_again),
-                LOST_TEST(test_the_area_of_a_recovery),
+                LOST_TEST(test_the_buffer_of_a_recovery),
         };
 
         return cmocka_run_group_tests_name("recovery/recover: lost pages are given up", tests, checksums_setup,

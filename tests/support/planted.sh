@@ -116,8 +116,8 @@ crash="$tests/crash/crash --keep $keep --seconds 60 --workload"
 # shellcheck disable=SC2086
 {
         expect 8 20 'commits return before their record is on disk' $crash single
-        expect 9 20 'the manifest names an area that is not yet on disk' $crash single
-        expect 10 20 'pages go home before the area holds them' $crash single
+        expect 9 20 'the manifest names a double-write buffer that is not yet on disk' $crash single
+        expect 10 20 'pages go home before the double-write buffer holds them' $crash single
         expect 11 40 'pages go home before their record is on disk' $crash nosync
         expect 12 20 'the manifest is not synced' $crash single
         expect 13 30 'checksums of records are ignored' $crash crowd
@@ -125,11 +125,11 @@ crash="$tests/crash/crash --keep $keep --seconds 60 --workload"
         expect 15 20 'replay writes to home at once' $crash single
         expect 16 40 'a mark names commits of the backlog' $crash 'merged crowd'
         expect 17 40 'what pages were when the backlog began is given up' $crash 'killed unsynced'
-        expect 10 30 'pages go home before the area holds them, of a heap' $crash heap
+        expect 10 30 'pages go home before the double-write buffer holds them, of a heap' $crash heap
         expect 21 60 'batches go home in any order' $crash batches
-        expect 22 60 'an area does not list what is home' $crash 'batches by records'
+        expect 22 60 'a double-write buffer does not list what is home' $crash 'batches by records'
         expect 23 60 'home is not synced' $crash batches
-        expect 24 60 'the area before is given up' $crash 'batches held'
+        expect 24 60 'the double-write buffer before is given up' $crash 'batches held'
         expect 25 60 'pages that are held back are not carried on' $crash 'batches held'
         expect 26 60 'who goes on trusts that the last batch is home' $crash 'batches killed'
         expect 27 60 'log is given up before the archive has it on disk' $crash archive

@@ -22,7 +22,7 @@ TOOL_TESTS = \
         %D%/test_gone \
         %D%/test_crafted \
         %D%/test_crowd \
-        %D%/test_damaged_area \
+        %D%/test_damaged_double_write \
         %D%/test_give_up \
         %D%/test_get \
         %D%/test_heap \
@@ -102,8 +102,8 @@ TRACE_TESTED = %D%/json_check.c %D%/json_check.h %D%/trace_chew.c %D%/trace_chew
 %C%_test_long_tree_LDADD = tests/support/libsupport.la $(SEND_CORE_LIBS) $(CMOCKA_LIBS)
 %C%_test_crowd_SOURCES = %D%/test_crowd.c $(TOOL_COMMON)
 %C%_test_crowd_LDADD = tests/support/libsupport.la $(SEND_CORE_LIBS) $(CMOCKA_LIBS)
-%C%_test_damaged_area_SOURCES = %D%/test_damaged_area.c $(TOOL_COMMON)
-%C%_test_damaged_area_LDADD = $(CONTRACT_LIBS)
+%C%_test_damaged_double_write_SOURCES = %D%/test_damaged_double_write.c $(TOOL_COMMON)
+%C%_test_damaged_double_write_LDADD = $(CONTRACT_LIBS)
 %C%_test_give_up_SOURCES = %D%/test_give_up.c $(TOOL_COMMON)
 %C%_test_give_up_LDADD = $(CONTRACT_LIBS)
 %C%_test_get_SOURCES = %D%/test_get.c tests/send/stream.c tests/send/stream.h $(TOOL_COMMON)

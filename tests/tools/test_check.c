@@ -144,7 +144,7 @@ static void a_missing_or_short_data_file_is_told(void)
         check_said("DAMAGED: " TOOL_FILE " is not a plain file");
 }
 
-/* The machine goes down some time after a checkpoint: the manifest names an area. */
+/* The machine goes down some time after a checkpoint: the manifest names a buffer. */
 static void a_checkpoint_and_no_close(int unused, void *unused_)
 {
         xac_env *env;
@@ -157,20 +157,20 @@ static void a_checkpoint_and_no_close(int unused, void *unused_)
         crew_exit(0);
 }
 
-static const char *area_in_use(void)
+static const char *buffer_in_use(void)
 {
         return scratch_file_size(tool_path("xac.area.0")) > 0 ? "xac.area.0" : "xac.area.1";
 }
 
-static void a_damaged_area_is_told_with_its_offset(void)
+static void a_damaged_buffer_is_told_with_its_offset(void)
 {
         crew_join(crew_fork(a_checkpoint_and_no_close, 0, NULL));
         tool_power_cut();
         check_check(0);
-        check_said("area          xac.area.");
+        check_said("double-write  xac.area.");
         check_said("sound; needs recovery");
-        tool_damage(area_in_use(), 8192 + 3 * 4096 + 77, 1); /* header, table, the fourth page */
-        tool_damage(TOOL_FILE, 3 * 4096 + 77, 1);            /* else nothing would be lost */
+        tool_damage(buffer_in_use(), 8192 + 3 * 4096 + 77, 1); /* header, table, the fourth page */
+        tool_damage(TOOL_FILE, 3 * 4096 + 77, 1);              /* else nothing would be lost */
         check_check(1);
         check_said("DAMAGED: xac.area.");
         check_said("20480");
@@ -214,19 +214,19 @@ static void swapped_logs_are_told(void)
         check_said("DAMAGED: xac.log.1");
 }
 
-static void a_swapped_area_is_told(void)
+static void a_swapped_buffer_is_told(void)
 {
         const char *name;
 
         crew_join(crew_fork(a_checkpoint_and_no_close, 0, NULL));
         tool_power_cut();
-        name = area_in_use();
-        tool_copy_file(tool_path(name), scratch_path("area"));
+        name = buffer_in_use();
+        tool_copy_file(tool_path(name), scratch_path("buffer"));
         check_equal(rename(TOOL_ENV, scratch_path("other")), 0);
         crew_join(crew_fork(a_checkpoint_and_no_close, 0, NULL));
         tool_power_cut();
         check_check(0);
-        tool_copy_file(scratch_path("area"), tool_path(area_in_use()));
+        tool_copy_file(scratch_path("buffer"), tool_path(buffer_in_use()));
         check_check(1);
         check_said("DAMAGED: xac.area.");
 }
@@ -273,10 +273,10 @@ int main(void)
                 isolated_test(a_damaged_log_is_told_with_its_offset),
                 isolated_test(a_missing_segment_is_told),
                 isolated_test(a_missing_or_short_data_file_is_told),
-                isolated_test(a_damaged_area_is_told_with_its_offset),
+                isolated_test(a_damaged_buffer_is_told_with_its_offset),
                 isolated_test(another_environments_segment_is_told),
                 isolated_test(swapped_logs_are_told),
-                isolated_test(a_swapped_area_is_told),
+                isolated_test(a_swapped_buffer_is_told),
                 isolated_test(files_of_others_and_permissions_are_noted),
                 isolated_test(a_segment_that_is_there_twice_is_told),
         };

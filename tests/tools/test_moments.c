@@ -243,7 +243,7 @@ static void a_harmed_sector_behind_the_end_hides_nothing(void)
 
 /* ---- Checksums of a session that has not ended ---- */
 
-/* The pages from `first` on are written, and at home; so the double-write area has them. */
+/* The pages from `first` on are written, and at home; so the double-write buffer has them. */
 static void checkpoint_and_die(int first, void *unused)
 {
         xac_env *env;
@@ -357,7 +357,7 @@ static void zeros_hide_nothing_beside_shared_memory(void)
         check_xac(4, "scrub", TOOL_ENV);
 }
 
-/* Nor does a copy of before that has the double-write area, too, which says what was going home. */
+/* Nor does a copy of before that has the double-write buffer, too, which says what was going home. */
 static void nor_does_an_older_copy(void)
 {
         char first[300];
@@ -373,7 +373,7 @@ static void nor_does_an_older_copy(void)
         check_said("16 pages without one yet");
 }
 
-/* Nor does a page of the double-write area whose checksum is zeroed alone: its sector says that. */
+/* Nor does a page of the double-write buffer whose checksum is zeroed alone: its sector says that. */
 static void nor_do_they_in_a_sector(void)
 {
         tool_work(0, BEFORE, TOOL_CLOSE);

@@ -2,7 +2,7 @@
 
 /*
  * xac check: is the environment as recovery needs it? Looks at the manifest's slots, at the names, kinds and
- * permissions of the files, and has recovery/ verify area, log and data files. Changes nothing.
+ * permissions of the files, and has recovery/ verify double-write buffer, log and data files. Changes nothing.
  *
  * It says two kinds of things: DAMAGED, after which opening fails or data are lost, and notes: what a crash
  * leaves behind, or what people should know.
@@ -29,7 +29,7 @@
 
 const char check_help[] =
         "Usage: xac check [--force] [--unchanged] [--json] DIR\n"
-        "Verifies the environment's manifest, double-write area, log and data files, each page by its\n"
+        "Verifies the environment's manifest, double-write buffer, log and data files, each page by its\n"
         "checksum, and says precisely what is damaged where. Changes nothing. It must not be in use: a log that moves "
         "looks damaged.\n"
         "\n"
@@ -157,13 +157,13 @@ static void report_log(const struct place *place, const struct recovery *recover
         }
 }
 
-static void report_area(const struct place *place)
+static void report_buffer(const struct place *place)
 {
-        tool_label("area");
-        if (place->manifest.area < 0)
+        tool_label("double-write");
+        if (place->manifest.buffer < 0)
                 say(stdout, "none\n");
         else
-                say(stdout, "xac.area.%" PRId32 "\n", place->manifest.area);
+                say(stdout, "xac.area.%" PRId32 "\n", place->manifest.buffer);
 }
 
 static void report_torn_tail(const struct recovery *recovery)
@@ -237,7 +237,7 @@ static enum tool_exit check_rest(struct check *check)
                 return TOOL_FAILED;
         }
         if (!check->is_json)
-                report_area(place);
+                report_buffer(place);
         if (check_damage_count())
                 return TOOL_FAILED;
         check->has_recovery = true;
@@ -252,7 +252,7 @@ static const char *what_is_next(const struct place *place, bool has_remains)
                 return "; in use";
         if (has_remains)
                 return "; needs no recovery: the next open goes on with the shared memory";
-        if (!place->manifest.is_clean || place->manifest.area >= 0)
+        if (!place->manifest.is_clean || place->manifest.buffer >= 0)
                 return "; needs recovery, which the next open does, or 'xac recover'";
         return "";
 }
@@ -273,7 +273,7 @@ static void report_result(const struct place *place, enum tool_exit result, bool
                     "Copy the directory before anything else. An open may stop at the same place, or go on\n"
                     "with what is wrong. 'xac repair' takes files and pages that are not what their checksums\n"
                     "say from a backup. Otherwise restore the whole directory: a file from another moment does\n"
-                    "not go with the rest. Where the log is damaged (xac.log.N), or pages in the double-write area\n"
+                    "not go with the rest. Where the log is damaged (xac.log.N), or pages in the double-write buffer\n"
                     "(xac.area.N), and no backup with an archive has more, 'xac recover --give-up-damaged' "
                     "recovers\n"
                     "the commits before the damage, and all pages but those, which it names.\n",

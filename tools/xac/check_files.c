@@ -11,9 +11,9 @@
 #include "base/byte_lock.h"
 #include "base/say.h"
 #include "base/sys.h"
-#include "recovery/area.h"
 #include "recovery/checksums.h"
 #include "recovery/data_name.h"
+#include "recovery/double_write.h"
 #include "recovery/log_header.h"
 
 enum { FINDING_BYTES = 8192 };
@@ -105,7 +105,7 @@ static void check_kind(const struct place *place, const char *name, bool is_need
 
 static bool is_known(const char *name)
 {
-        static const char *const ours[] = { MANIFEST_NAME, PLACE_LOCK_FILE, AREA_NAME_0, AREA_NAME_1,
+        static const char *const ours[] = { MANIFEST_NAME, PLACE_LOCK_FILE, DOUBLE_WRITE_NAME_0, DOUBLE_WRITE_NAME_1,
                                             BACKUP_INDEX_NAME };
 
         for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)

@@ -32,7 +32,8 @@ static void put_manifest(struct json *json, const struct check *check)
         json_number_if(json, "generation", manifest, manifest ? manifest->generation : 0);
         json_number_if(json, "checkpoint", manifest, manifest ? manifest->base_sequence : 0);
         if (manifest)
-                json_bool(json, "needs_recovery", !check->has_remains && (!manifest->is_clean || manifest->area >= 0));
+                json_bool(json, "needs_recovery",
+                          !check->has_remains && (!manifest->is_clean || manifest->buffer >= 0));
         else
                 json_null(json, "needs_recovery");
 }

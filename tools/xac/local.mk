@@ -97,8 +97,8 @@ TRACE_READER = \
         %D%/restore_until.c \
         %D%/restore_until.h \
         %D%/repair.c \
-        %D%/repair_area.c \
-        %D%/repair_area.h \
+        %D%/repair_double_write.c \
+        %D%/repair_double_write.h \
         %D%/repair_file.c \
         %D%/repair_file.h \
         %D%/repair_line.c \

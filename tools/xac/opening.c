@@ -123,7 +123,7 @@ static bool is_changed(const struct opening *opening)
 
         if (place_open_with_manifest(&place, opening->path) != TOOL_DONE)
                 return false;
-        const bool is_at_rest = place.manifest.is_clean && place.manifest.area < 0;
+        const bool is_at_rest = place.manifest.is_clean && place.manifest.buffer < 0;
         const int err = adopt_find_changed(place.directory, &place.manifest, 0, &file_no);
         const bool is_found = is_at_rest && !err && file_no < place.manifest.file_count;
         place_close(&place);

@@ -29,14 +29,14 @@
 const char recover_help[] =
         "Usage: xac recover [OPTION]... DIR\n"
         "Makes the environment whole after a crash of the machine: restores pages from the double-write\n"
-        "area, replays the log, writes everything home. The next open does the same. May be interrupted\n"
+        "buffer, replays the log, writes everything home. The next open does the same. May be interrupted\n"
         "and run again. Does nothing to an environment that is clean.\n"
         "\n"
         "  --discard          although processes that ended without xac_close left their commits in shared\n"
         "                     memory: gives it up, as 'xac clean --force' does. Those not yet on disk are lost\n"
         "  --give-up-damaged  if the log is damaged: recovers the commits before the damage. Those behind it\n"
         "                     are lost, though they were durable. If pages are damaged that are nowhere else (in the\n"
-        "                     double-write area): goes on without them, and names them. They stay damaged. Copy\n"
+        "                     double-write buffer): goes on without them, and names them. They stay damaged. Copy\n"
         "                     the directory before\n"
         "  --force            although root is not its owner\n"
         "  --help             this text\n"
@@ -156,7 +156,7 @@ static void print_lost(const struct recovery *recovery, struct lost_pages *lost)
 static void print_done(const struct place *place, const struct recovery *recovery)
 {
         tool_label("restored");
-        say(stdout, "%s from the double-write area\n", tool_count(recovery->restored, "page", "pages"));
+        say(stdout, "%s from the double-write buffer\n", tool_count(recovery->restored, "page", "pages"));
         tool_label("replayed");
         say(stdout, "%s, %s changed; %s of log\n", tool_count(recovery->commits, "commit", "commits"),
             tool_count(recovery->pages, "page", "pages"), tool_bytes(recovery->log_bytes));
@@ -175,13 +175,13 @@ static void print_done(const struct place *place, const struct recovery *recover
 
 static void complain_of_failure(const struct place *place, const struct recovery *recovery, int err)
 {
-        if (err == XAC_CORRUPT && recovery->is_area_damaged)
+        if (err == XAC_CORRUPT && recovery->is_buffer_damaged)
                 tool_complain(
                         "%s is damaged: %s. Trying has lost nothing. Copy the directory before anything else. What "
-                        "the double-write area has is nowhere else but in a backup: %srestore a backup ('xac "
+                        "the double-write buffer has is nowhere else but in a backup: %srestore a backup ('xac "
                         "restore', with an archive up to the newest commit). %s",
                         place->path, recovery->damage,
-                        recovery->is_area_known
+                        recovery->is_buffer_known
                                 ? "'xac repair --from=BACKUP' takes such pages from one that has them as "
                                   "they were; else "
                                 : "",
@@ -232,7 +232,7 @@ static enum tool_exit run(struct place *place, bool gives_up_damaged)
         uint64_t begun_ns = sys_monotonic_ns();
         int err;
 
-        if (place->manifest.is_clean && place->manifest.area < 0)
+        if (place->manifest.is_clean && place->manifest.buffer < 0)
                 return do_nothing(place);
         lost.stream = open_memstream(&lost.lines, &lost.byte_len);
         if (!lost.stream) {

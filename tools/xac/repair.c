@@ -8,7 +8,7 @@
  *
  * This file: the command line, and both environments. repair_file.c has the rest.
  *
- * What the double-write area holds is left to recovery, which puts it right in any case.
+ * What the double-write buffer holds is left to recovery, which puts it right in any case.
  */
 
 #include <errno.h>
@@ -19,10 +19,10 @@
 
 #include "base/say.h"
 #include "recovery/recover.h"
-#include "recovery/recover_area.h"
+#include "recovery/recover_double_write.h"
 #include "tools/xac/place.h"
 #include "tools/xac/remains.h"
-#include "tools/xac/repair_area.h"
+#include "tools/xac/repair_double_write.h"
 #include "tools/xac/repair_file.h"
 #include "tools/xac/repair_source.h"
 #include "tools/xac/tool.h"
@@ -32,7 +32,7 @@ const char repair_help[] =
         "Takes each page of DIR that is not what its checksum says from BACKUP, the directory of another\n"
         "environment (a backup, a copy), if the checksum is that of the page there. Where the checksum is\n"
         "damaged, and both pages are the same, and what BACKUP's own checksum says, it is put right. Files that\n"
-        "are missing, or were cut, are put together like that, and so are pages that the double-write area\n"
+        "are missing, or were cut, are put together like that, and so are pages that the double-write buffer\n"
         "should have, after a crash. Leaves all else as it is, damaged, and says so. DIR must not be in use.\n"
         "\n"
         "  --dry-run  says what it would do\n"
@@ -57,7 +57,7 @@ static int look_at_rest(struct repair *repair)
         struct recovery recovery = { .directory = repair->place.directory, .skips_checksums = true };
         const struct manifest *manifest = &repair->place.manifest;
 
-        if (repair->left || repair->is_dry || (manifest->is_clean && manifest->area < 0))
+        if (repair->left || repair->is_dry || (manifest->is_clean && manifest->buffer < 0))
                 return 0;
         int err = recover_check(&recovery, manifest, print_left, repair);
         return err == XAC_CORRUPT ? 0 : err;
@@ -74,15 +74,15 @@ static int repair_files(struct repair *repair)
         if (!repair->page)
                 return -ENOMEM;
         bool is_known;
-        err = repair_area(repair, &is_known);
+        err = repair_double_write(repair, &is_known);
         if (!err && is_known)
-                err = area_pages_read(repair->place.directory, manifest, &repair->area);
+                err = double_write_pages_read(repair->place.directory, manifest, &repair->buffer);
         for (uint32_t i = 0; !err && is_known && i < manifest->file_count; i++)
                 err = repair_file(repair, i);
         if (!err)
                 err = look_at_rest(repair);
         free(repair->page);
-        area_contents_free(&repair->area);
+        double_write_contents_free(&repair->buffer);
         return err;
 }
 
@@ -124,7 +124,7 @@ static enum tool_exit check_backup(const struct repair *repair)
                 tool_complain("%s has pages of another size than %s", backup->path, place->path);
                 return TOOL_FAILED;
         }
-        if (backup->manifest.is_clean && backup->manifest.area < 0 && place_is_in_use(backup) == 0)
+        if (backup->manifest.is_clean && backup->manifest.buffer < 0 && place_is_in_use(backup) == 0)
                 return TOOL_DONE;
         tool_complain("%s is in use, or needs recovery: take a backup that is at rest", backup->path);
         return TOOL_FAILED;

@@ -13,7 +13,7 @@
 #include "base/sys.h"
 #include "recovery/adopt.h"
 #include "recovery/page_name.h"
-#include "recovery/recover_area.h"
+#include "recovery/recover_double_write.h"
 #include "recovery/seal.h"
 
 static const char *name_of(const struct repair *repair)
@@ -39,7 +39,7 @@ enum { NO_SUCH_CHECKSUM = 1 }; /* the checksum of zeros is 0 */
 
 static bool is_at_rest(const struct repair *repair)
 {
-        return repair->place.manifest.is_clean && repair->place.manifest.area < 0;
+        return repair->place.manifest.is_clean && repair->place.manifest.buffer < 0;
 }
 
 static int mark_begun(struct repair *repair)
@@ -156,7 +156,7 @@ static int visit_page(void *arg, const struct checksums_page *page)
         const uint64_t id = page_name(repair->file_no, page->page_no);
         int err;
 
-        if (area_pages_has(&repair->area, id, id))
+        if (double_write_pages_has(&repair->buffer, id, id))
                 return 0;
         if (page->expected == CHECKSUMS_UNKNOWN && !page->is_lost) {
                 repair->unknown++;
@@ -303,7 +303,7 @@ static int judge_seal(struct repair *repair)
         const struct seal_files files = { repair->compare.checksums_fd, err ? 0 : (uint64_t)st.st_size };
 
         if (!err && seal_is_there(manifest, repair->file_no) && repair->left == repair->left_so_far)
-                err = seal_judge(manifest, repair->file_no, &files, &repair->area, &verdict);
+                err = seal_judge(manifest, repair->file_no, &files, &repair->buffer, &verdict);
         if (!err && verdict == SEAL_BROKEN_BESIDE) {
                 repair->of_another++;
                 say(stdout,

@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "recovery/area.h"
 #include "recovery/checksums.h"
 #include "recovery/checksums_compare.h"
+#include "recovery/double_write.h"
 #include "tools/xac/place.h"
 #include "tools/xac/repair_line.h"
 #include "tools/xac/repair_source.h"
@@ -17,7 +17,7 @@
 struct repair {
         struct place place;
         struct repair_source source;
-        struct area_contents area;
+        struct double_write_contents buffer;
         bool is_dry;
         /* So far: made or lengthened, taken from the backup, put right, left as they are. */
         uint64_t files, pages, checksums, left;
@@ -35,7 +35,7 @@ struct repair {
         struct checksums_compare compare;
 };
 
-/* Caller has read the area, and holds both environments. 0 also if something is left. */
+/* Caller has read the double-write buffer, and holds both environments. 0 also if something is left. */
 int repair_file(struct repair *repair, uint32_t file_no);
 
 #endif

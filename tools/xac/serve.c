@@ -337,7 +337,7 @@ static bool is_at_rest(const char *directory)
 
         if (place_open_with_manifest(&place, directory) != TOOL_DONE)
                 return true;
-        is_at_rest = place.manifest.is_clean && place.manifest.area < 0 && place_is_in_use(&place) <= 0;
+        is_at_rest = place.manifest.is_clean && place.manifest.buffer < 0 && place_is_in_use(&place) <= 0;
         place_close(&place);
         return is_at_rest;
 }

@@ -15,7 +15,7 @@
 
 #include "base/say.h"
 #include "base/sys.h"
-#include "recovery/area.h"
+#include "recovery/double_write.h"
 #include "recovery/log_reader.h"
 #include "tools/xac/live.h"
 #include "tools/xac/machine.h"
@@ -123,13 +123,13 @@ static void print_log(const struct stat_log *log)
             log->err ? "; then it is DAMAGED: 'xac check' says more" : "");
 }
 
-static void print_area(const struct place *place)
+static void print_buffer(const struct place *place)
 {
         struct stat st;
-        const char *name = place->manifest.area ? AREA_NAME_1 : AREA_NAME_0;
+        const char *name = place->manifest.buffer ? DOUBLE_WRITE_NAME_1 : DOUBLE_WRITE_NAME_0;
 
-        tool_label("area");
-        if (place->manifest.area < 0)
+        tool_label("double-write");
+        if (place->manifest.buffer < 0)
                 say(stdout, "none");
         else if (sys_stat_at(place->directory, name, &st))
                 say(stdout, "%s, which is MISSING", name);
@@ -184,7 +184,7 @@ static enum tool_exit print_at_rest(const struct stat_look *look)
         if (!place->manifest.is_clean)
                 print_log(&look->log);
         print_segments(look);
-        print_area(place);
+        print_buffer(place);
         print_archive(place);
         print_files(place);
         return stat_backup_print(place, true) < 0 ? TOOL_FAILED : TOOL_DONE;
@@ -194,7 +194,7 @@ static enum tool_exit print_at_rest(const struct stat_look *look)
 
 static bool needs_recovery(const struct place *place)
 {
-        return !place->manifest.is_clean || place->manifest.area >= 0;
+        return !place->manifest.is_clean || place->manifest.buffer >= 0;
 }
 
 static void print_state(const struct place *place, const struct inspection *inspection, int in_use)

@@ -45,7 +45,7 @@ static const char *state_of(const struct stat_look *look)
                 return look->inspection ? "in use" : "unseen";
         if (look->inspection)
                 return "abandoned";
-        return !manifest->is_clean || manifest->area >= 0 ? "needs recovery" : "clean";
+        return !manifest->is_clean || manifest->buffer >= 0 ? "needs recovery" : "clean";
 }
 
 static void put_state(struct json *json, const struct stat_look *look)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "recovery/area.h"
+#include "recovery/double_write.h"
 
 /*
  * Writing: pages first, in runs, then header and table in one write, then one sync. The order does
  * not matter, for nothing of it counts before the manifest names the header's checksum.
  *
- * The name of a new area must be durable, too. Its directory is synced while the file is still empty, so that
- * whoever finds it empty knows that this may not have been done.
+ * The name of a new double-write buffer must be durable, too. Its directory is synced while the file is still empty, so
+ * that whoever finds it empty knows that this may not have been done.
  */
 
 #include <errno.h>
@@ -52,9 +52,9 @@ enum {
 
 static const unsigned char magic[8] = { 'X', 'A', 'C', 'A', 'R', 'E', 'A', '1' };
 
-static const char *area_name(int which)
+static const char *double_write_name(int which)
 {
-        return which ? AREA_NAME_1 : AREA_NAME_0;
+        return which ? DOUBLE_WRITE_NAME_1 : DOUBLE_WRITE_NAME_0;
 }
 
 static uint64_t round_up(uint64_t byte_len)
@@ -83,11 +83,11 @@ static uint32_t header_checksum(const unsigned char *header)
 
 /* ---- Write ---- */
 
-struct area_writer {
+struct double_write_writer {
         int fd;
         uint64_t size; /* of the file, before */
-        const struct area_id *id;
-        struct area_batch batch;
+        const struct double_write_id *id;
+        struct double_write_batch batch;
         uint64_t count;
         uint64_t pages_at;   /* the offset of the first page */
         unsigned char *head; /* header, table and list, as they stand in the file */
@@ -96,14 +96,14 @@ struct area_writer {
         void *arg;
 };
 
-static void list_encode(unsigned char *list, const struct area_batch *batch)
+static void list_encode(unsigned char *list, const struct double_write_batch *batch)
 {
         for (uint64_t i = 0; i < batch->listed_count; i++)
                 bytes_put_u64(list + i * sizeof(uint64_t), batch->listed[i]);
 }
 
-static void header_encode(unsigned char *header, const struct area_id *id, uint64_t count,
-                          const struct area_batch *batch)
+static void header_encode(unsigned char *header, const struct double_write_id *id, uint64_t count,
+                          const struct double_write_batch *batch)
 {
         unsigned char *list = header + list_offset(count);
 
@@ -132,13 +132,13 @@ static void entry_encode(unsigned char *entry, const struct page_image *image, u
         bytes_put_u32(entry + ENTRY_AT_CHECKSUM, checksum_crc32c(0, image->bytes, page_bytes));
 }
 
-static int open_to_write(int directory, int which, uint32_t mode, struct area_writer *writer)
+static int open_to_write(int directory, int which, uint32_t mode, struct double_write_writer *writer)
 {
         struct stat st;
-        int err = sys_open(directory, area_name(which), O_WRONLY, 0, &writer->fd);
+        int err = sys_open(directory, double_write_name(which), O_WRONLY, 0, &writer->fd);
 
         if (err == -ENOENT) {
-                err = sys_open(directory, area_name(which), O_WRONLY | O_CREAT | O_EXCL, 0600, &writer->fd);
+                err = sys_open(directory, double_write_name(which), O_WRONLY | O_CREAT | O_EXCL, 0600, &writer->fd);
                 if (err)
                         return err;
                 err = sys_chmod(writer->fd, (mode_t)mode);
@@ -159,7 +159,7 @@ static int open_to_write(int directory, int which, uint32_t mode, struct area_wr
 }
 
 /* Pages i and up, as many as one write takes; *taken says how many. Enters them into the table. */
-static int write_run(const struct area_writer *writer, uint64_t i, uint64_t *taken)
+static int write_run(const struct double_write_writer *writer, uint64_t i, uint64_t *taken)
 {
         struct iovec parts[RUN_PAGES];
         uint32_t page_bytes = writer->id->page_bytes;
@@ -177,7 +177,7 @@ static int write_run(const struct area_writer *writer, uint64_t i, uint64_t *tak
         return sys_write_vector_all(writer->fd, parts, count, writer->pages_at + i * page_bytes);
 }
 
-static int write_everything(const struct area_writer *writer)
+static int write_everything(const struct double_write_writer *writer)
 {
         uint64_t taken;
         int err;
@@ -192,7 +192,7 @@ static int write_everything(const struct area_writer *writer)
 }
 
 /* A size that has changed must be on disk as well. */
-static int sync_everything(const struct area_writer *writer, uint64_t byte_len)
+static int sync_everything(const struct double_write_writer *writer, uint64_t byte_len)
 {
         uint64_t keep = writer->id->keep_bytes;
         int err = 0;
@@ -204,10 +204,10 @@ static int sync_everything(const struct area_writer *writer, uint64_t byte_len)
         return err ? err : sys_sync(writer->fd);
 }
 
-int area_write(int directory, int which, const struct area_id *id, uint64_t count,
-               struct page_image (*image)(void *arg, uint64_t i), void *arg, uint32_t *checksum)
+int double_write_store(int directory, int which, const struct double_write_id *id, uint64_t count,
+                       struct page_image (*image)(void *arg, uint64_t i), void *arg, uint32_t *checksum)
 {
-        struct area_writer writer = { .id = id, .count = count, .image = image, .arg = arg };
+        struct double_write_writer writer = { .id = id, .count = count, .image = image, .arg = arg };
         void *head;
 
         if (id->batch)
@@ -238,10 +238,10 @@ fail_map:
 
 /* ---- Read ---- */
 
-struct area_reader {
+struct double_write_reader {
         int fd;
         uint64_t size;
-        const struct area_id *id;
+        const struct double_write_id *id;
         uint64_t count;
         uint64_t listed_count;
         uint64_t position;
@@ -251,10 +251,10 @@ struct area_reader {
         uint32_t list_checksum;
         uint64_t pages_at;
         struct vector table; /* of entries as they stand in the file */
-        struct area_damage *damage;
+        struct double_write_damage *damage;
 };
 
-static int is_damaged(const struct area_reader *reader, uint64_t offset, const char *what)
+static int is_damaged(const struct double_write_reader *reader, uint64_t offset, const char *what)
 {
         reader->damage->offset = offset;
         reader->damage->page = UINT64_MAX;
@@ -263,17 +263,17 @@ static int is_damaged(const struct area_reader *reader, uint64_t offset, const c
 }
 
 /* A file that ends too early is damage like any other; an error that may pass is not. */
-static int read_part(const struct area_reader *reader, void *bytes, size_t byte_len, uint64_t offset)
+static int read_part(const struct double_write_reader *reader, void *bytes, size_t byte_len, uint64_t offset)
 {
         int err = sys_read_all(reader->fd, bytes, byte_len, offset);
 
         return err == -ENODATA ? is_damaged(reader, offset, "the file ends too early") : err;
 }
 
-static int open_to_read(struct area_reader *reader, int directory, int which)
+static int open_to_read(struct double_write_reader *reader, int directory, int which)
 {
         struct stat st;
-        int err = sys_open(directory, area_name(which), O_RDONLY, 0, &reader->fd);
+        int err = sys_open(directory, double_write_name(which), O_RDONLY, 0, &reader->fd);
 
         if (err) {
                 reader->fd = -1;
@@ -287,7 +287,7 @@ static int open_to_read(struct area_reader *reader, int directory, int which)
 }
 
 /* All lengths fit into the file after this. */
-static int read_lengths(struct area_reader *reader, const unsigned char *header)
+static int read_lengths(struct double_write_reader *reader, const unsigned char *header)
 {
         uint64_t pages = reader->size / reader->id->page_bytes;
 
@@ -306,10 +306,10 @@ static int read_lengths(struct area_reader *reader, const unsigned char *header)
         return 0;
 }
 
-/* Is it the area that the manifest means? */
-static int read_header(struct area_reader *reader, uint32_t checksum)
+/* Is it the buffer that the manifest means? */
+static int read_header(struct double_write_reader *reader, uint32_t checksum)
 {
-        const struct area_id *id = reader->id;
+        const struct double_write_id *id = reader->id;
         int err = vector_reserve(&reader->table, HEADER_BYTES / ENTRY_BYTES + 1, ENTRY_BYTES); /* stacks may be small */
         const unsigned char *header = reader->table.items;
 
@@ -318,7 +318,7 @@ static int read_header(struct area_reader *reader, uint32_t checksum)
         if (err)
                 return err;
         if (memcmp(header + AT_MAGIC, magic, sizeof(magic)) != 0)
-                return is_damaged(reader, AT_MAGIC, "it does not begin like an area");
+                return is_damaged(reader, AT_MAGIC, "it does not begin like a double-write buffer");
         if (bytes_get_u32(header + AT_CHECKSUM) != header_checksum(header))
                 return is_damaged(reader, AT_CHECKSUM, "the header's checksum is wrong");
         if (memcmp(header + AT_UUID, id->uuid, sizeof(id->uuid)) != 0)
@@ -328,7 +328,7 @@ static int read_header(struct area_reader *reader, uint32_t checksum)
         uint32_t version = bytes_get_u32(header + AT_VERSION);
         if (version < FORMAT_VERSION || version > BATCH_VERSION ||
             bytes_get_u32(header + AT_PAGE_BYTES) != id->page_bytes || bytes_get_u32(header + AT_CHECKSUM) != checksum)
-                return is_damaged(reader, 0, "it is not the area that the manifest names");
+                return is_damaged(reader, 0, "it is not the double-write buffer that the manifest names");
         return read_lengths(reader, header);
 }
 
@@ -347,13 +347,13 @@ static uint64_t row_page(const struct vector *rows, uint32_t row_bytes, uint64_t
         return bytes_get_u64((const unsigned char *)rows->items + i * row_bytes + ENTRY_AT_PAGE);
 }
 
-static uint64_t table_page(const struct area_reader *reader, uint64_t i)
+static uint64_t table_page(const struct double_write_reader *reader, uint64_t i)
 {
         return row_page(&reader->table, ENTRY_BYTES, i);
 }
 
 /* Rows from number vector->count on, as many as are read at once. */
-static int read_some_rows(const struct area_reader *reader, const struct rows *rows, struct vector *vector,
+static int read_some_rows(const struct double_write_reader *reader, const struct rows *rows, struct vector *vector,
                           uint32_t *crc)
 {
         const uint64_t first = vector->count, left = rows->count - first;
@@ -385,7 +385,7 @@ static uint32_t find_disorder(const struct rows *rows, const struct vector *vect
 
 /* Piece by piece, each judged before there is room for the next: a file as long as that may be zeros, which somebody
  * has made without writing them. */
-static int read_rows(const struct area_reader *reader, const struct rows *rows, struct vector *vector)
+static int read_rows(const struct double_write_reader *reader, const struct rows *rows, struct vector *vector)
 {
         uint32_t crc = 0, in_order = 0;
         int err = 0;
@@ -403,7 +403,7 @@ static int read_rows(const struct area_reader *reader, const struct rows *rows, 
         return err;
 }
 
-static int read_table(struct area_reader *reader)
+static int read_table(struct double_write_reader *reader)
 {
         const struct rows rows = { .at = HEADER_BYTES,
                                    .count = reader->count,
@@ -415,10 +415,10 @@ static int read_table(struct area_reader *reader)
         return read_rows(reader, &rows, &reader->table);
 }
 
-/* Page number i of the area, whose content is in memory. CP13: where that is damaged, the same page from elsewhere
+/* Page number i of the buffer, whose content is in memory. CP13: where that is damaged, the same page from elsewhere
  * takes its place, by its CRC: one of another time would not do. */
-static int visit_page(const struct area_reader *reader, uint64_t i, unsigned char *bytes,
-                      const struct area_visitor *visitor)
+static int visit_page(const struct double_write_reader *reader, uint64_t i, unsigned char *bytes,
+                      const struct double_write_visitor *visitor)
 {
         const unsigned char *entry = (const unsigned char *)reader->table.items + i * ENTRY_BYTES;
         const uint32_t page_bytes = reader->id->page_bytes, expected = bytes_get_u32(entry + ENTRY_AT_CHECKSUM);
@@ -445,7 +445,7 @@ static int visit_page(const struct area_reader *reader, uint64_t i, unsigned cha
         return visitor->lose ? visitor->lose(visitor->arg, reader->damage) : XAC_CORRUPT;
 }
 
-static int visit_pages(const struct area_reader *reader, const struct area_visitor *visitor)
+static int visit_pages(const struct double_write_reader *reader, const struct double_write_visitor *visitor)
 {
         uint32_t page_bytes = reader->id->page_bytes;
         uint64_t run_pages = RUN_BYTES / page_bytes;
@@ -465,7 +465,7 @@ static int visit_pages(const struct area_reader *reader, const struct area_visit
         return err;
 }
 
-static int reader_open(struct area_reader *reader, int directory, int which, uint32_t checksum)
+static int reader_open(struct double_write_reader *reader, int directory, int which, uint32_t checksum)
 {
         int err = open_to_read(reader, directory, which);
 
@@ -475,19 +475,19 @@ static int reader_open(struct area_reader *reader, int directory, int which, uin
         return err ? err : read_table(reader);
 }
 
-static void reader_close(struct area_reader *reader)
+static void reader_close(struct double_write_reader *reader)
 {
         vector_free(&reader->table, ENTRY_BYTES);
         if (reader->fd >= 0)
                 sys_close(reader->fd);
 }
 
-int area_read(int directory, int which, const struct area_id *id, uint32_t checksum, const struct area_visitor *visitor,
-              struct area_damage *damage)
+int double_write_read(int directory, int which, const struct double_write_id *id, uint32_t checksum,
+                      const struct double_write_visitor *visitor, struct double_write_damage *damage)
 {
-        struct area_reader reader = { .fd = -1, .id = id, .damage = damage };
+        struct double_write_reader reader = { .fd = -1, .id = id, .damage = damage };
 
-        *damage = (struct area_damage){ .page = UINT64_MAX };
+        *damage = (struct double_write_damage){ .page = UINT64_MAX };
         int err = reader_open(&reader, directory, which, checksum);
         if (!err)
                 err = visit_pages(&reader, visitor);
@@ -497,7 +497,7 @@ int area_read(int directory, int which, const struct area_id *id, uint32_t check
 
 /* ---- Contents ---- */
 
-static int take_pages(const struct area_reader *reader, struct vector *pages)
+static int take_pages(const struct double_write_reader *reader, struct vector *pages)
 {
         int err = vector_reserve(pages, (uint32_t)reader->count, sizeof(uint64_t));
 
@@ -506,7 +506,7 @@ static int take_pages(const struct area_reader *reader, struct vector *pages)
         return err;
 }
 
-static int read_list(struct area_reader *reader, struct vector *listed)
+static int read_list(struct double_write_reader *reader, struct vector *listed)
 {
         const struct rows rows = { .at = list_offset(reader->count),
                                    .count = reader->listed_count,
@@ -522,13 +522,13 @@ static int read_list(struct area_reader *reader, struct vector *listed)
         return err;
 }
 
-int area_read_contents(int directory, int which, const struct area_id *id, uint32_t checksum,
-                       struct area_contents *contents, struct area_damage *damage)
+int double_write_read_contents(int directory, int which, const struct double_write_id *id, uint32_t checksum,
+                               struct double_write_contents *contents, struct double_write_damage *damage)
 {
-        struct area_reader reader = { .fd = -1, .id = id, .damage = damage };
+        struct double_write_reader reader = { .fd = -1, .id = id, .damage = damage };
 
-        *contents = (struct area_contents){ 0 };
-        *damage = (struct area_damage){ .page = UINT64_MAX };
+        *contents = (struct double_write_contents){ 0 };
+        *damage = (struct double_write_damage){ .page = UINT64_MAX };
         int err = reader_open(&reader, directory, which, checksum);
         if (!err)
                 err = take_pages(&reader, &contents->pages);
@@ -541,7 +541,7 @@ int area_read_contents(int directory, int which, const struct area_id *id, uint3
         return err;
 }
 
-void area_contents_free(struct area_contents *contents)
+void double_write_contents_free(struct double_write_contents *contents)
 {
         vector_free(&contents->pages, sizeof(uint64_t));
         vector_free(&contents->listed, sizeof(uint64_t));
@@ -551,32 +551,32 @@ void area_contents_free(struct area_contents *contents)
 
 static uint64_t half_of(uint64_t area_bytes)
 {
-        return (area_bytes ? area_bytes : AREA_BYTES_DEFAULT) / 2;
+        return (area_bytes ? area_bytes : DOUBLE_WRITE_BYTES_DEFAULT) / 2;
 }
 
 /* With some room for table and list. */
-uint64_t area_keep_bytes(uint64_t area_bytes)
+uint64_t double_write_keep_bytes(uint64_t area_bytes)
 {
         return half_of(area_bytes) + half_of(area_bytes) / 16 + UINT64_C(2) * HEADER_BYTES;
 }
 
-uint32_t area_pages_max(uint64_t area_bytes, uint32_t page_bytes)
+uint32_t double_write_pages_max(uint64_t area_bytes, uint32_t page_bytes)
 {
         uint64_t pages = half_of(area_bytes) / page_bytes;
 
-        if (pages < AREA_PAGES_MIN)
-                return AREA_PAGES_MIN;
+        if (pages < DOUBLE_WRITE_PAGES_MIN)
+                return DOUBLE_WRITE_PAGES_MIN;
         return pages < UINT32_MAX / 2 ? (uint32_t)pages : UINT32_MAX / 2;
 }
 
 /* ---- Clear ---- */
 
-void area_clear(int directory)
+void double_write_clear(int directory)
 {
         for (int which = 0; which < 2; which++) {
                 int fd;
 
-                if (sys_open(directory, area_name(which), O_WRONLY, 0, &fd))
+                if (sys_open(directory, double_write_name(which), O_WRONLY, 0, &fd))
                         continue;
                 (void)sys_truncate(fd, 0); /* what is left does no harm */
                 sys_close(fd);

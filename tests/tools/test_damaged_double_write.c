@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Damage in the double-write area of an environment that needs recovery: all subcommands say the same of it. Where the
- * page is at home nothing is lost (CP13); where a backup has it as it was, repair takes it; else it is given up by
+ * Damage in the double-write buffer of an environment that needs recovery: all subcommands say the same of it. Where
+ * the page is at home nothing is lost (CP13); where a backup has it as it was, repair takes it; else it is given up by
  * name, if that is wanted (CP14), and stays damaged for everybody until it is repaired, or taken as it is.
  */
 
@@ -17,7 +17,7 @@
 #include "tests/support/crew.h"
 #include "tests/tools/tool.h"
 
-enum { AREA_HEAD = 8192, PAGE = 4096, NTH = 3 };
+enum { BUFFER_HEAD = 8192, PAGE = 4096, NTH = 3 };
 
 static void commit_and_leave(int unused, void *unused_arg)
 {
@@ -31,12 +31,12 @@ static void commit_and_leave(int unused, void *unused_arg)
         crew_exit(0);
 }
 
-static const char *area(void)
+static const char *buffer_name(void)
 {
         return scratch_file_size(tool_path("xac.area.0")) > 0 ? "xac.area.0" : "xac.area.1";
 }
 
-/* The machine goes down after a checkpoint, of which all is home: its area has all pages. A copy is the backup, as of
+/* The machine goes down after a checkpoint, of which all is home: its buffer has all pages. A copy is the backup, as of
  * then. */
 static void go_down(void)
 {
@@ -49,7 +49,7 @@ static void go_down(void)
         snprintf(command, sizeof(command), "cp -a '%s' '%s'", TOOL_ENV, scratch_path("backup"));
         scratch_shell("%s", command);
         check_xac(0, "recover", scratch_path("backup"));
-        tool_damage(area(), AREA_HEAD + NTH * PAGE + 77, 1);
+        tool_damage(buffer_name(), BUFFER_HEAD + NTH * PAGE + 77, 1);
 }
 
 /* As if the write home had not arrived: the page is torn. */
@@ -91,7 +91,7 @@ static void check_refused(void)
 {
         check_xac(1, "check", TOOL_ENV);
         check_said("DAMAGED: xac.area.");
-        check_said("double-write area");
+        check_said("double-write buffer");
         check_said("--give-up-damaged");
         check_xac(1, "recover", TOOL_ENV);
         check_said("repair --from=BACKUP");
@@ -110,8 +110,8 @@ static void a_backup_has_the_page(void)
         check_said("nothing was changed");
         check_refused();
         check_xac(0, "repair", from_backup(), TOOL_ENV);
-        check_said(
-                "accounts: offset 12288: the page, which the double-write area should have, was taken from the backup");
+        check_said("accounts: offset 12288: the page, which the double-write buffer should have, was taken from the "
+                   "backup");
         check_said("repaired      1 page, 0 checksums");
         check_xac(0, "check", TOOL_ENV);
         check_equal(tool_sum(), 5 + TOOL_PAGES);
@@ -131,7 +131,7 @@ static void no_backup_has_the_page(void)
         check_refused();
 }
 
-/* It gets its length back first; all other pages that were cut off are in the area. */
+/* It gets its length back first; all other pages that were cut off are in the buffer. */
 static void a_file_that_was_cut_is_not_patched(void)
 {
         go_down();
@@ -162,7 +162,7 @@ static void a_damaged_table_tells_nothing(void)
         uint64_t before;
 
         go_down();
-        tool_damage(area(), 4096 + 5, 1);
+        tool_damage(buffer_name(), 4096 + 5, 1);
         check_xac(1, "check", TOOL_ENV);
         check_said("DAMAGED: xac.area.");
         check_xac(1, "recover", TOOL_ENV);
@@ -289,7 +289,7 @@ static void go_down_later(void)
         scratch_shell("cp -a '%s' '%s'", TOOL_ENV, scratch_path("backup"));
         check_xac(0, "recover", scratch_path("backup"));
         check_xac(0, "recover", scratch_path("as-of-checkpoint"));
-        tool_damage(area(), AREA_HEAD + NTH * PAGE + 77, 1);
+        tool_damage(buffer_name(), BUFFER_HEAD + NTH * PAGE + 77, 1);
         tear_home();
 }
 
@@ -332,7 +332,7 @@ static void so_is_a_page_that_rots_at_home(void)
 {
         more_commits[0] = NTH, more_commits[1] = NTH + 4;
         go_down_later();
-        tool_damage(area(), AREA_HEAD + NTH * PAGE + 77, 1); /* put right again */
+        tool_damage(buffer_name(), BUFFER_HEAD + NTH * PAGE + 77, 1); /* put right again */
         check_xac(0, "recover", TOOL_ENV);
         tool_work(0, NTH + 1, TOOL_KILL);
         tool_power_cut();
@@ -386,5 +386,5 @@ int main(void)
                 isolated_test(nothing_of_before_is_continued),
         };
 
-        return cmocka_run_group_tests_name("tools/damaged area", tests, NULL, NULL);
+        return cmocka_run_group_tests_name("tools/damaged double-write buffer", tests, NULL, NULL);
 }

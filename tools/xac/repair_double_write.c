@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/xac/repair_area.h"
+#include "tools/xac/repair_double_write.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include "base/say.h"
 #include "base/sys.h"
 #include "recovery/page_name.h"
-#include "recovery/recover_area.h"
+#include "recovery/recover_double_write.h"
 
 static const char *name_of(const struct repair *repair, uint64_t page)
 {
@@ -85,7 +85,7 @@ static int find_in_backup(struct repair *repair, uint64_t page, uint32_t checksu
 static int put_home(struct repair *repair, const struct home *home, uint64_t page, const unsigned char *bytes)
 {
         repair->pages++;
-        say(stdout, "%s: offset %llu: the page, which the double-write area should have, was taken from the backup\n",
+        say(stdout, "%s: offset %llu: the page, which the double-write buffer should have, was taken from the backup\n",
             name_of(repair, page), (unsigned long long)home->offset);
         if (repair->is_dry)
                 return 0;
@@ -111,13 +111,13 @@ static int find(void *repair_, uint64_t page, uint32_t checksum, void *bytes)
         return err;
 }
 
-static int lose(void *repair_, const struct area_damage *damage)
+static int lose(void *repair_, const struct double_write_damage *damage)
 {
         struct repair *repair = repair_;
 
         repair->left++;
         say(stdout,
-            "%s: offset %llu: the page, which the double-write area should have (its offset %llu), is damaged "
+            "%s: offset %llu: the page, which the double-write buffer should have (its offset %llu), is damaged "
             "there, and neither at home nor in the backup as it was: left as it is\n",
             name_of(repair, damage->page),
             (unsigned long long)(page_name_number(damage->page) * repair->place.manifest.page_bytes),
@@ -125,22 +125,24 @@ static int lose(void *repair_, const struct area_damage *damage)
         return 0;
 }
 
-int repair_area(struct repair *repair, bool *is_known)
+int repair_double_write(struct repair *repair, bool *is_known)
 {
         const struct manifest *manifest = &repair->place.manifest;
-        const struct area_id id = recover_area_id(manifest);
-        const struct area_visitor visitor = { visit, find, lose, repair };
-        struct area_damage damage;
+        const struct double_write_id id = recover_double_write_id(manifest);
+        const struct double_write_visitor visitor = { visit, find, lose, repair };
+        struct double_write_damage damage;
 
         *is_known = true;
-        if (manifest->area < 0)
+        if (manifest->buffer < 0)
                 return 0;
-        int err = area_read(repair->place.directory, manifest->area, &id, manifest->area_checksum, &visitor, &damage);
+        int err = double_write_read(repair->place.directory, manifest->buffer, &id, manifest->buffer_checksum, &visitor,
+                                    &damage);
         if (err != XAC_CORRUPT)
                 return err;
         *is_known = false;
         repair->left++;
         say(stdout, "%s: offset %llu: %s: nobody can tell which pages it should have, and none was looked at\n",
-            manifest->area ? AREA_NAME_1 : AREA_NAME_0, (unsigned long long)damage.offset, damage.what);
+            manifest->buffer ? DOUBLE_WRITE_NAME_1 : DOUBLE_WRITE_NAME_0, (unsigned long long)damage.offset,
+            damage.what);
         return 0;
 }

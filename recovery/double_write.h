@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef RECOVERY_AREA_H
-#define RECOVERY_AREA_H
+#ifndef RECOVERY_DOUBLE_WRITE_H
+#define RECOVERY_DOUBLE_WRITE_H
 
 /*
- * The double-write area: a checkpoint puts every page that is not home there, durably, before the manifest
+ * The double-write buffer: a checkpoint puts every page that is not home there, durably, before the manifest
  * names it and before any of them goes home. A home page that was torn or is older is healed from it.
  * There are two, `xac.area.0` and `xac.area.1`; a checkpoint writes the one that the manifest does not name.
  *
@@ -28,8 +28,8 @@
  *              20   4   zero
  *      list     0   8   page that stands at the checkpoint already, for each
  *
- * A checkpoint that has more pages than an area may hold goes home in batches (batches.h). All areas but the last are
- * of version 2 and name what went home with the batches before (CP3, CP4); all others are of version 1 and have no
+ * A checkpoint that has more pages than a buffer may hold goes home in batches (batches.h). All buffers but the last
+ * are of version 2 and name what went home with the batches before (CP3, CP4); all others are of version 1 and have no
  * list. Pages stand in ascending order of their names. The manifest holds the header's CRC, the header that of the
  * table, the table those of the pages: another checkpoint's bytes are never taken for what is named.
  */
@@ -39,8 +39,8 @@
 
 #include "base/vector.h"
 
-#define AREA_NAME_0 "xac.area.0"
-#define AREA_NAME_1 "xac.area.1"
+#define DOUBLE_WRITE_NAME_0 "xac.area.0"
+#define DOUBLE_WRITE_NAME_1 "xac.area.1"
 
 /* One page that a checkpoint takes. `bytes` is stable while the checkpoint runs. */
 struct page_image {
@@ -49,9 +49,9 @@ struct page_image {
         const void *bytes;
 };
 
-/* What an area knows of a checkpoint that goes home in batches. */
-struct area_batch {
-        uint64_t position; /* the end of the log as of the checkpoint; 0: the area is the whole checkpoint's, or the
+/* What a buffer knows of a checkpoint that goes home in batches. */
+struct double_write_batch {
+        uint64_t position; /* the end of the log as of the checkpoint; 0: the buffer is the whole checkpoint's, or the
                               last */
         uint64_t redo;
         bool is_end;            /* recovery has decided that the log ends there (CP12) */
@@ -59,25 +59,25 @@ struct area_batch {
         uint64_t listed_count;
 };
 
-struct area_id {
+struct double_write_id {
         uint8_t uuid[16];
         uint64_t sequence; /* of the checkpoint */
         uint32_t page_bytes;
         uint32_t mode; /* permission bits of the file */
-        /* Of an area that is written: */
-        const struct area_batch *batch; /* NULL: it is no batch, or the last */
-        uint64_t keep_bytes;            /* a file that is longer than this, and than it need be, is cut; 0: it is not */
+        /* Of a buffer that is written: */
+        const struct double_write_batch *batch; /* NULL: it is no batch, or the last */
+        uint64_t keep_bytes; /* a file that is longer than this, and than it need be, is cut; 0: it is not */
 };
 
-/* Writes and syncs area `which` (0 or 1) with `count` images in ascending order. Does not allocate with
+/* Writes and syncs buffer `which` (0 or 1) with `count` images in ascending order. Does not allocate with
  * malloc, so that it may run inside a signal handler. `image(arg, i)` returns number i; it is asked once for
- * each, in order. *checksum is that of the header, for the manifest. On failure the area holds nothing that
+ * each, in order. *checksum is that of the header, for the manifest. On failure the buffer holds nothing that
  * counts, and takes no more room than before. -ENOSPC, -EIO, ... */
-int area_write(int directory, int which, const struct area_id *id, uint64_t count,
-               struct page_image (*image)(void *arg, uint64_t i), void *arg, uint32_t *checksum);
+int double_write_store(int directory, int which, const struct double_write_id *id, uint64_t count,
+                       struct page_image (*image)(void *arg, uint64_t i), void *arg, uint32_t *checksum);
 
-/* Where an area is damaged. */
-struct area_damage {
+/* Where a buffer is damaged. */
+struct double_write_damage {
         uint64_t offset;       /* in its file */
         uint64_t page;         /* that is lost; UINT64_MAX: all of them */
         uint32_t checksum;     /* the CRC-32C that it had */
@@ -86,46 +86,46 @@ struct area_damage {
         uint64_t found_offset; /* the first of them */
 };
 
-struct area_visitor {
+struct double_write_visitor {
         int (*visit)(void *arg, const struct page_image *image);
         /* Of an image that is damaged: fills in the page that has this CRC. -ENODATA: there is none; another error ends
          * the reading. NULL: nobody looks. */
         int (*find)(void *arg, uint64_t page, uint32_t checksum, void *bytes);
         /* Of one that is nowhere: a result of 0 goes on. NULL: it ends the reading. */
-        int (*lose)(void *arg, const struct area_damage *damage);
+        int (*lose)(void *arg, const struct double_write_damage *damage);
         void *arg;
 };
 
-/* Calls `visit` for each page of an area, its CRC checked; the bytes are good during the call; a non-zero
+/* Calls `visit` for each page of a buffer, its CRC checked; the bytes are good during the call; a non-zero
  * result ends it and is returned. CP13: where an image is damaged, a page that has the CRC that the table names
- * is visited in its place. XAC_CORRUPT, with *damage: not the area that `id` and `checksum`
+ * is visited in its place. XAC_CORRUPT, with *damage: not the buffer that `id` and `checksum`
  * name, or damaged; nothing has been visited unless a page itself is the damaged one: then the pages before it have
  * been. Any bytes may be in the file. */
-int area_read(int directory, int which, const struct area_id *id, uint32_t checksum, const struct area_visitor *visitor,
-              struct area_damage *damage);
+int double_write_read(int directory, int which, const struct double_write_id *id, uint32_t checksum,
+                      const struct double_write_visitor *visitor, struct double_write_damage *damage);
 
-/* What an area says of its pages, without their content; free it in any case. */
-struct area_contents {
+/* What a buffer says of its pages, without their content; free it in any case. */
+struct double_write_contents {
         struct vector pages;  /* of uint64_t, ascending: those that it has */
         struct vector listed; /* and those that stand at the checkpoint already */
-        uint64_t position;    /* as in struct area_batch */
+        uint64_t position;    /* as in struct double_write_batch */
         uint64_t redo;
         bool is_end;
 };
 
-/* Results as area_read. Does not use malloc. */
-int area_read_contents(int directory, int which, const struct area_id *id, uint32_t checksum,
-                       struct area_contents *contents, struct area_damage *damage);
-void area_contents_free(struct area_contents *contents);
+/* Results as double_write_read. Does not use malloc. */
+int double_write_read_contents(int directory, int which, const struct double_write_id *id, uint32_t checksum,
+                               struct double_write_contents *contents, struct double_write_damage *damage);
+void double_write_contents_free(struct double_write_contents *contents);
 
-/* How many pages an area may have if both together are to take no more than area_bytes (0: the default); at least a
+/* How many pages a buffer may have if both together are to take no more than area_bytes (0: the default); at least a
  * few. */
-enum { AREA_BYTES_DEFAULT = 64 << 20, AREA_PAGES_MIN = 4 };
-uint32_t area_pages_max(uint64_t area_bytes, uint32_t page_bytes);
-/* How long the file of one may stay, for area_id.keep_bytes. */
-uint64_t area_keep_bytes(uint64_t area_bytes);
+enum { DOUBLE_WRITE_BYTES_DEFAULT = 64 << 20, DOUBLE_WRITE_PAGES_MIN = 4 };
+uint32_t double_write_pages_max(uint64_t area_bytes, uint32_t page_bytes);
+/* How long the file of one may stay, for double_write_id.keep_bytes. */
+uint64_t double_write_keep_bytes(uint64_t area_bytes);
 
-/* Frees the disk space of both areas; the manifest names none. */
-void area_clear(int directory);
+/* Frees the disk space of both buffers; the manifest names none. */
+void double_write_clear(int directory);
 
 #endif

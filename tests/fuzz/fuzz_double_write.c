@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * The double-write area: any bytes may be in its file. Every page that area_read hands out has the checksum
+ * The double-write buffer: any bytes may be in its file. Every page that double_write_read hands out has the checksum
  * that the table gives it, in the order of the table; it stops at the first thing that is wrong and says
- * what; and what area_write wrote comes back.
+ * what; and what double_write_store wrote comes back.
  *
- *      first byte   bit 0: the file as it comes; else area_write makes it
- *                   bit 1: which area; bit 2: larger pages; bit 3: the manifest's checksum is that of the
+ *      first byte   bit 0: the file as it comes; else double_write_store makes it
+ *                   bit 1: which buffer; bit 2: larger pages; bit 3: the manifest's checksum is that of the
  *                   header as it stands after all damage; bit 4: uuid and sequence likewise; bit 5: it is a batch
  */
 
@@ -19,12 +19,12 @@
 
 #include <xac/xac.h>
 
-#include "recovery/area.h"
 #include "recovery/bytes.h"
+#include "recovery/double_write.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/model.h"
 
-const char fuzz_target[] = "area";
+const char fuzz_target[] = "double_write";
 
 enum {
         HEADER = 4096,
@@ -54,7 +54,7 @@ static size_t file_len;
 
 static const char *name_of(uint8_t mode)
 {
-        return mode & MODE_WHICH ? AREA_NAME_1 : AREA_NAME_0;
+        return mode & MODE_WHICH ? DOUBLE_WRITE_NAME_1 : DOUBLE_WRITE_NAME_0;
 }
 
 static uint64_t list_at(uint64_t count)
@@ -109,12 +109,12 @@ static void load_file(const char *name)
         close(fd);
 }
 
-/* Writes an area, reads it back, and leaves its bytes in `file`. */
-static void make(struct fuzz_input *input, uint8_t mode, const struct area_id *id, uint32_t *checksum)
+/* Writes a buffer, reads it back, and leaves its bytes in `file`. */
+static void make(struct fuzz_input *input, uint8_t mode, const struct double_write_id *id, uint32_t *checksum)
 {
         struct made made = { .page_bytes = id->page_bytes, .count = fuzz_u8(input) % (PAGES_MAX + 1) };
         int which = mode & MODE_WHICH ? 1 : 0;
-        struct area_damage damage;
+        struct double_write_damage damage;
         uint32_t count = made.count;
         uint64_t page = 0;
 
@@ -125,17 +125,17 @@ static void make(struct fuzz_input *input, uint8_t mode, const struct area_id *i
                 fuzz_noise(fuzz_u8(input), made.bytes[i], id->page_bytes);
         }
         const uint64_t stand[] = { 1 + page / 2, 5 + page };
-        const struct area_batch batch = {
+        const struct double_write_batch batch = {
                 .position = 4096, .redo = 8, .is_end = page & 4, .listed = stand, .listed_count = page % 3
         };
-        struct area_id written = *id;
+        struct double_write_id written = *id;
 
         written.batch = mode & MODE_BATCH ? &batch : NULL;
         fuzz_remove(name_of(mode));
-        fuzz_check(area_write(fuzz_directory(), which, &written, count, made_image, &made, checksum) == 0);
+        fuzz_check(double_write_store(fuzz_directory(), which, &written, count, made_image, &made, checksum) == 0);
         made.count = 0;
-        const struct area_visitor visitor = { .visit = visit_made, .arg = &made };
-        fuzz_check(area_read(fuzz_directory(), which, id, *checksum, &visitor, &damage) == 0);
+        const struct double_write_visitor visitor = { .visit = visit_made, .arg = &made };
+        fuzz_check(double_write_read(fuzz_directory(), which, id, *checksum, &visitor, &damage) == 0);
         fuzz_check(made.count == count);
         for (uint32_t i = 0; i < count; i++)
                 free(made.bytes[i]);
@@ -227,7 +227,7 @@ static void damage_file(struct fuzz_input *input, uint32_t page_bytes)
 
 /* ---- The second reading ---- */
 
-static bool header_is_right(const struct area_id *id, uint32_t checksum)
+static bool header_is_right(const struct double_write_id *id, uint32_t checksum)
 {
         return file_len >= HEADER && memcmp(file, "XACAREA1", 8) == 0 &&
                bytes_get_u32(file + AT_CHECKSUM) == model_crc_around(file, AT_CHECKSUM, HEADER) &&
@@ -244,7 +244,7 @@ static bool are_ascending(const unsigned char *at, uint64_t count, size_t step)
         return true;
 }
 
-static bool table_is_right(const struct area_id *id, uint32_t checksum)
+static bool table_is_right(const struct double_write_id *id, uint32_t checksum)
 {
         if (!header_is_right(id, checksum))
                 return false;
@@ -265,7 +265,7 @@ static bool list_is_right(void)
 }
 
 /* How many pages are handed out before the first damage; *is_sound: and there is none. */
-static uint64_t expect(const struct area_id *id, uint32_t checksum, bool *is_sound)
+static uint64_t expect(const struct double_write_id *id, uint32_t checksum, bool *is_sound)
 {
         uint64_t count, i;
 
@@ -282,7 +282,7 @@ static uint64_t expect(const struct area_id *id, uint32_t checksum, bool *is_sou
 }
 
 struct visits {
-        const struct area_id *id;
+        const struct double_write_id *id;
         uint64_t count;
         uint64_t stop_at; /* the visit that fails */
 };
@@ -299,14 +299,14 @@ static int visit(void *arg, const struct page_image *image)
         return i == visits->stop_at ? -ECANCELED : 0;
 }
 
-static void compare(uint8_t mode, const struct area_id *id, uint32_t checksum, uint64_t stop_at)
+static void compare(uint8_t mode, const struct double_write_id *id, uint32_t checksum, uint64_t stop_at)
 {
         struct visits visits = { .id = id, .stop_at = stop_at };
-        struct area_damage damage;
+        struct double_write_damage damage;
         bool is_sound;
         uint64_t expected = expect(id, checksum, &is_sound);
-        const struct area_visitor visitor = { .visit = visit, .arg = &visits };
-        int err = area_read(fuzz_directory(), mode & MODE_WHICH ? 1 : 0, id, checksum, &visitor, &damage);
+        const struct double_write_visitor visitor = { .visit = visit, .arg = &visits };
+        int err = double_write_read(fuzz_directory(), mode & MODE_WHICH ? 1 : 0, id, checksum, &visitor, &damage);
 
         if (stop_at < expected) {
                 fuzz_check(err == -ECANCELED && visits.count == stop_at + 1);
@@ -320,12 +320,13 @@ static void compare(uint8_t mode, const struct area_id *id, uint32_t checksum, u
                 fuzz_check(damage.page == bytes_get_u64(file + HEADER + expected * ENTRY));
 }
 
-static void compare_contents(uint8_t mode, const struct area_id *id, uint32_t checksum)
+static void compare_contents(uint8_t mode, const struct double_write_id *id, uint32_t checksum)
 {
-        struct area_contents contents;
-        struct area_damage damage;
+        struct double_write_contents contents;
+        struct double_write_damage damage;
         bool is_sound = table_is_right(id, checksum) && list_is_right();
-        int err = area_read_contents(fuzz_directory(), mode & MODE_WHICH ? 1 : 0, id, checksum, &contents, &damage);
+        int err = double_write_read_contents(fuzz_directory(), mode & MODE_WHICH ? 1 : 0, id, checksum, &contents,
+                                             &damage);
 
         fuzz_check(err == (is_sound ? 0 : XAC_CORRUPT));
         if (is_sound) {
@@ -338,14 +339,14 @@ static void compare_contents(uint8_t mode, const struct area_id *id, uint32_t ch
                         fuzz_check(((uint64_t *)contents.listed.items)[i] ==
                                    bytes_get_u64(file + list_at(count) + i * 8));
         }
-        area_contents_free(&contents);
+        double_write_contents_free(&contents);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_len)
 {
         struct fuzz_input input = { bytes, byte_len };
         uint8_t mode = fuzz_u8(&input);
-        struct area_id id = { .page_bytes = mode & MODE_LARGE ? 16384 : 4096, .mode = 0600 };
+        struct double_write_id id = { .page_bytes = mode & MODE_LARGE ? 16384 : 4096, .mode = 0600 };
         uint32_t checksum = 0;
         uint8_t stop_at = fuzz_u8(&input);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "recovery/area.h"
+#include "recovery/double_write.h"
 
 /*
- * The double-write area: what was written comes back, page by page; anything else is recognised as damage,
+ * The double-write buffer: what was written comes back, page by page; anything else is recognised as damage,
  * with its place; and a failure leaves nothing behind that is in the way.
  */
 
@@ -18,7 +18,7 @@ enum { PAGES_MAX = 300, PAGE_BYTES_MAX = 65536, HEADER_BYTES = 4096, ENTRY_BYTES
 
 static unsigned char *content; /* PAGES_MAX pages, each of its own bytes */
 
-static const struct area_id sample = {
+static const struct double_write_id sample = {
         .uuid = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 },
         .sequence = 4711,
         .page_bytes = PAGE_BYTES,
@@ -63,10 +63,10 @@ static struct page_image image_of(void *arg, uint64_t i)
                                     .bytes = content + i * source->page_bytes };
 }
 
-static int write_area(const struct area_id *id, int which, uint64_t count, uint32_t *checksum)
+static int write_buffer(const struct double_write_id *id, int which, uint64_t count, uint32_t *checksum)
 {
         struct source source = { .page_bytes = id->page_bytes };
-        int err = area_write(directory, which, id, count, image_of, &source, checksum);
+        int err = double_write_store(directory, which, id, count, image_of, &source, checksum);
 
         if (!err)
                 assert_int_equal(source.asked, count);
@@ -89,14 +89,14 @@ static int compare(void *arg, const struct page_image *image)
         return ++sink->count == sink->stop_at ? -ECANCELED : 0;
 }
 
-static struct area_damage damage;
+static struct double_write_damage damage;
 static uint64_t visited;
 
-static int read_area(const struct area_id *id, int which, uint32_t checksum)
+static int read_buffer(const struct double_write_id *id, int which, uint32_t checksum)
 {
         struct sink sink = { .page_bytes = id->page_bytes };
-        const struct area_visitor visitor = { .visit = compare, .arg = &sink };
-        int err = area_read(directory, which, id, checksum, &visitor, &damage);
+        const struct double_write_visitor visitor = { .visit = compare, .arg = &sink };
+        int err = double_write_read(directory, which, id, checksum, &visitor, &damage);
 
         visited = sink.count;
         return err;
@@ -106,22 +106,22 @@ static uint32_t written(int which, uint64_t count)
 {
         uint32_t checksum;
 
-        assert_int_equal(write_area(&sample, which, count, &checksum), 0);
+        assert_int_equal(write_buffer(&sample, which, count, &checksum), 0);
         return checksum;
 }
 
-static void assert_corrupt(const struct area_id *id, uint32_t checksum, uint64_t offset)
+static void assert_corrupt(const struct double_write_id *id, uint32_t checksum, uint64_t offset)
 {
-        assert_int_equal(read_area(id, 0, checksum), XAC_CORRUPT);
+        assert_int_equal(read_buffer(id, 0, checksum), XAC_CORRUPT);
         assert_int_equal(visited, 0);
         assert_int_equal(damage.offset, offset);
         assert_true(damage.page == UINT64_MAX);
         assert_non_null(damage.what);
 }
 
-static int open_area(int which)
+static int open_buffer(int which)
 {
-        int fd = openat(directory, which ? AREA_NAME_1 : AREA_NAME_0, O_RDWR | O_CLOEXEC);
+        int fd = openat(directory, which ? DOUBLE_WRITE_NAME_1 : DOUBLE_WRITE_NAME_0, O_RDWR | O_CLOEXEC);
 
         assert_true(fd >= 0);
         return fd;
@@ -131,12 +131,12 @@ static off_t size_of(int which)
 {
         struct stat st;
 
-        return fstatat(directory, which ? AREA_NAME_1 : AREA_NAME_0, &st, 0) ? -1 : st.st_size;
+        return fstatat(directory, which ? DOUBLE_WRITE_NAME_1 : DOUBLE_WRITE_NAME_0, &st, 0) ? -1 : st.st_size;
 }
 
 static void flip(uint64_t offset)
 {
-        int fd = open_area(0);
+        int fd = open_buffer(0);
         unsigned char byte;
 
         assert_int_equal(pread(fd, &byte, 1, (off_t)offset), 1);
@@ -154,18 +154,18 @@ static void test_what_is_written_comes_back(void **state)
         (void)state;
         for (uint32_t page_bytes = 4096; page_bytes <= PAGE_BYTES_MAX; page_bytes *= 4)
                 for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
-                        struct area_id id = sample;
+                        struct double_write_id id = sample;
                         uint32_t checksum;
 
                         id.page_bytes = page_bytes;
-                        assert_int_equal(write_area(&id, i % 2, counts[i], &checksum), 0);
-                        assert_int_equal(read_area(&id, i % 2, checksum), 0);
+                        assert_int_equal(write_buffer(&id, i % 2, counts[i], &checksum), 0);
+                        assert_int_equal(read_buffer(&id, i % 2, checksum), 0);
                         assert_int_equal(visited, counts[i]);
                 }
 }
 
-/* Two areas, used again and again, for more pages and for fewer. */
-static void test_areas_are_used_again(void **state)
+/* Two buffers, used again and again, for more pages and for fewer. */
+static void test_buffers_are_used_again(void **state)
 {
         static const uint64_t counts[] = { 5, 200, 3, 0, 199 };
         uint32_t checksums[2] = { 0, 0 };
@@ -173,13 +173,13 @@ static void test_areas_are_used_again(void **state)
         (void)state;
         checksums[1] = written(1, 7);
         for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
-                struct area_id id = sample;
+                struct double_write_id id = sample;
 
                 id.sequence += i;
-                assert_int_equal(write_area(&id, 0, counts[i], &checksums[0]), 0);
-                assert_int_equal(read_area(&id, 0, checksums[0]), 0);
+                assert_int_equal(write_buffer(&id, 0, counts[i], &checksums[0]), 0);
+                assert_int_equal(read_buffer(&id, 0, checksums[0]), 0);
                 assert_int_equal(visited, counts[i]);
-                assert_int_equal(read_area(&sample, 1, checksums[1]), 0);
+                assert_int_equal(read_buffer(&sample, 1, checksums[1]), 0);
                 assert_int_equal(visited, 7);
         }
 }
@@ -192,7 +192,7 @@ static void test_the_mode_is_as_told(void **state)
         (void)state;
         written(0, 1);
         umask(before);
-        assert_int_equal(fstatat(directory, AREA_NAME_0, &st, 0), 0);
+        assert_int_equal(fstatat(directory, DOUBLE_WRITE_NAME_0, &st, 0), 0);
         assert_int_equal(st.st_mode & 07777, 0640);
 }
 
@@ -200,10 +200,10 @@ static void test_a_visit_may_end_it(void **state)
 {
         uint32_t checksum = written(0, 20);
         struct sink sink = { .page_bytes = PAGE_BYTES, .stop_at = 3 };
-        const struct area_visitor visitor = { .visit = compare, .arg = &sink };
+        const struct double_write_visitor visitor = { .visit = compare, .arg = &sink };
 
         (void)state;
-        assert_int_equal(area_read(directory, 0, &sample, checksum, &visitor, &damage), -ECANCELED);
+        assert_int_equal(double_write_read(directory, 0, &sample, checksum, &visitor, &damage), -ECANCELED);
         assert_int_equal(sink.count, 3);
         assert_null(damage.what);
 }
@@ -211,13 +211,13 @@ static void test_a_visit_may_end_it(void **state)
 static void test_clearing_frees_the_space(void **state)
 {
         (void)state;
-        area_clear(directory); /* there is none */
+        double_write_clear(directory); /* there is none */
         written(0, 20);
         written(1, 20);
-        area_clear(directory);
+        double_write_clear(directory);
         assert_int_equal(size_of(0), 0);
         assert_int_equal(size_of(1), 0);
-        assert_int_equal(read_area(&sample, 0, written(0, 20)), 0);
+        assert_int_equal(read_buffer(&sample, 0, written(0, 20)), 0);
 }
 
 /* The bytes are the format: a change of them must be a change of its version. */
@@ -225,7 +225,7 @@ static void test_the_bytes_are_as_described(void **state)
 {
         uint32_t checksum = written(0, 2), crc;
         unsigned char bytes[HEADER_BYTES + 2 * ENTRY_BYTES], expected[sizeof(bytes)] = "XACAREA1\1";
-        int fd = open_area(0);
+        int fd = open_buffer(0);
 
         (void)state;
         assert_int_equal(size_of(0), 4 * 4096);
@@ -275,21 +275,21 @@ static void test_it_is_on_disk_with_its_name(void **state)
         for (int round = 0; round < 3; round++) {
                 calls = last_write = last_sync = directory_syncs = 0;
                 sys_fail = note;
-                assert_int_equal(write_area(&sample, 0, 200, &checksum), 0);
+                assert_int_equal(write_buffer(&sample, 0, 200, &checksum), 0);
                 sys_fail = NULL;
                 assert_true(last_write > 0 && last_sync > last_write);
                 assert_int_equal(directory_syncs, round != 1); /* a name that is known to be durable, or not */
                 if (round == 1)
-                        area_clear(directory);
+                        double_write_clear(directory);
         }
 }
 
 /* ---- Damage ---- */
 
-static void test_another_area_is_not_taken_for_it(void **state)
+static void test_another_buffer_is_not_taken_for_it(void **state)
 {
         uint32_t checksum = written(0, 10), other;
-        struct area_id id = sample;
+        struct double_write_id id = sample;
 
         (void)state;
         id.uuid[15] ^= 1;
@@ -303,16 +303,16 @@ static void test_another_area_is_not_taken_for_it(void **state)
         assert_corrupt(&id, checksum, 0);
 
         other = written(1, 11); /* same sequence, other pages */
-        assert_int_equal(renameat(directory, AREA_NAME_1, directory, AREA_NAME_0), 0);
+        assert_int_equal(renameat(directory, DOUBLE_WRITE_NAME_1, directory, DOUBLE_WRITE_NAME_0), 0);
         assert_corrupt(&sample, checksum, 0);
-        assert_int_equal(read_area(&sample, 0, other), 0);
+        assert_int_equal(read_buffer(&sample, 0, other), 0);
 }
 
 static void test_a_missing_or_short_file(void **state)
 {
         uint32_t checksum = written(0, 10);
         off_t size = size_of(0);
-        int fd = open_area(0);
+        int fd = open_buffer(0);
 
         (void)state;
         assert_int_equal(size, 4096 + 4096 + 10 * PAGE_BYTES);
@@ -325,9 +325,9 @@ static void test_a_missing_or_short_file(void **state)
         assert_int_equal(ftruncate(fd, 0), 0);
         assert_corrupt(&sample, checksum, 0);
         close(fd);
-        assert_int_equal(unlinkat(directory, AREA_NAME_0, 0), 0);
+        assert_int_equal(unlinkat(directory, DOUBLE_WRITE_NAME_0, 0), 0);
         assert_corrupt(&sample, checksum, 0);
-        assert_int_equal(mkfifoat(directory, AREA_NAME_0, 0600), 0);
+        assert_int_equal(mkfifoat(directory, DOUBLE_WRITE_NAME_0, 0600), 0);
         assert_corrupt(&sample, checksum, 0);
 }
 
@@ -338,12 +338,12 @@ static void test_every_byte_of_header_and_table_counts(void **state)
         (void)state;
         for (uint64_t at = 0; at < HEADER_BYTES + 10 * ENTRY_BYTES; at += at < 64 || at >= HEADER_BYTES ? 1 : 61) {
                 flip(at);
-                assert_int_equal(read_area(&sample, 0, checksum), XAC_CORRUPT);
+                assert_int_equal(read_buffer(&sample, 0, checksum), XAC_CORRUPT);
                 assert_int_equal(visited, 0);
                 assert_true(damage.page == UINT64_MAX);
                 flip(at);
         }
-        assert_int_equal(read_area(&sample, 0, checksum), 0);
+        assert_int_equal(read_buffer(&sample, 0, checksum), 0);
 }
 
 static void test_a_damaged_page_is_named(void **state)
@@ -356,7 +356,7 @@ static void test_a_damaged_page_is_named(void **state)
                 uint64_t at = pages_at + i * PAGE_BYTES;
 
                 flip(at + i * 7);
-                assert_int_equal(read_area(&sample, 0, checksum), XAC_CORRUPT);
+                assert_int_equal(read_buffer(&sample, 0, checksum), XAC_CORRUPT);
                 assert_int_equal(visited, i); /* those before it */
                 assert_int_equal(damage.page, page_of(i));
                 assert_int_equal(damage.offset, at);
@@ -371,7 +371,7 @@ static void test_pages_out_of_order(void **state)
         uint32_t checksum;
 
         (void)state;
-        assert_int_equal(area_write(directory, 0, &sample, 2, image_of, &source, &checksum), 0);
+        assert_int_equal(double_write_store(directory, 0, &sample, 2, image_of, &source, &checksum), 0);
         assert_corrupt(&sample, checksum, HEADER_BYTES + ENTRY_BYTES);
 }
 
@@ -405,7 +405,7 @@ static void put_number(unsigned char *at, uint64_t value, int byte_len)
 static uint32_t claim(uint64_t count, uint64_t listed_count, uint64_t file_bytes)
 {
         unsigned char header[HEADER_BYTES];
-        int fd = open_area(0);
+        int fd = open_buffer(0);
 
         assert_int_equal(ftruncate(fd, (off_t)file_bytes), 0);
         assert_int_equal(pread(fd, header, sizeof(header), 0), sizeof(header));
@@ -421,16 +421,16 @@ static uint32_t claim(uint64_t count, uint64_t listed_count, uint64_t file_bytes
 
 static void assert_little_is_taken(uint32_t checksum, uint64_t offset)
 {
-        struct area_contents contents;
+        struct double_write_contents contents;
 
         most_bytes = all_bytes = 0;
         sys_fail = note_bytes;
-        int err = area_read_contents(directory, 0, &sample, checksum, &contents, &damage);
+        int err = double_write_read_contents(directory, 0, &sample, checksum, &contents, &damage);
         sys_fail = NULL;
         assert_true(most_bytes <= ENOUGH_BYTES && all_bytes <= ENOUGH_BYTES);
         assert_int_equal(err, XAC_CORRUPT);
         assert_int_equal(damage.offset, offset);
-        area_contents_free(&contents);
+        double_write_contents_free(&contents);
 }
 
 /* 64 GiB of nothing: a table of 384 MiB, or a list of 4 GiB. */
@@ -467,7 +467,7 @@ static void write_with_every_call_failing(uint64_t count_before)
                         written(0, count_before);
                 before = size_of(0);
                 scratch_fail(nth, -ENOSPC, 0);
-                err = write_area(&sample, 0, 200, &checksum);
+                err = write_buffer(&sample, 0, 200, &checksum);
                 if (!scratch_failed()) {
                         assert_int_equal(err, 0);
                         break;
@@ -477,7 +477,7 @@ static void write_with_every_call_failing(uint64_t count_before)
                         assert_true(size_of(0) <= (before > 0 ? before : 0)); /* the room is free again */
                 }
                 checksum = written(0, 200); /* nothing is in the way */
-                assert_int_equal(read_area(&sample, 0, checksum), 0);
+                assert_int_equal(read_buffer(&sample, 0, checksum), 0);
                 assert_int_equal(visited, 200);
         }
 }
@@ -499,7 +499,7 @@ static void test_read_with_every_call_failing(void **state)
                 int err;
 
                 scratch_fail(nth, -EIO, 0);
-                err = read_area(&sample, 0, checksum);
+                err = read_buffer(&sample, 0, checksum);
                 if (!scratch_failed()) {
                         assert_int_equal(err, 0);
                         break;
@@ -517,24 +517,24 @@ enum { LISTED = sizeof(listed) / sizeof(listed[0]) };
 /* One with nothing but the list is recovery's. */
 static uint32_t batch_written(uint64_t count)
 {
-        const struct area_batch batch = {
+        const struct double_write_batch batch = {
                 .position = 70000, .redo = 66000, .is_end = !count, .listed = listed, .listed_count = LISTED
         };
-        struct area_id id = sample;
+        struct double_write_id id = sample;
         uint32_t checksum;
 
         id.batch = &batch;
-        assert_int_equal(write_area(&id, 0, count, &checksum), 0);
+        assert_int_equal(write_buffer(&id, 0, count, &checksum), 0);
         return checksum;
 }
 
 static void assert_contents(uint32_t checksum, uint64_t count, bool is_batch)
 {
-        struct area_contents contents;
+        struct double_write_contents contents;
 
-        assert_int_equal(read_area(&sample, 0, checksum), 0);
+        assert_int_equal(read_buffer(&sample, 0, checksum), 0);
         assert_int_equal(visited, count);
-        assert_int_equal(area_read_contents(directory, 0, &sample, checksum, &contents, &damage), 0);
+        assert_int_equal(double_write_read_contents(directory, 0, &sample, checksum, &contents, &damage), 0);
         assert_int_equal(contents.pages.count, count);
         for (uint32_t i = 0; i < count; i++)
                 assert_int_equal(((uint64_t *)contents.pages.items)[i], page_of(i));
@@ -544,7 +544,7 @@ static void assert_contents(uint32_t checksum, uint64_t count, bool is_batch)
         assert_int_equal(contents.position, is_batch ? 70000 : 0);
         assert_int_equal(contents.redo, is_batch ? 66000 : 0);
         assert_int_equal(contents.is_end, is_batch && !count);
-        area_contents_free(&contents);
+        double_write_contents_free(&contents);
 }
 
 static void test_a_batch_lists_what_is_home(void **state)
@@ -558,21 +558,22 @@ static void test_a_batch_lists_what_is_home(void **state)
 static void test_every_byte_of_the_list_counts(void **state)
 {
         uint32_t checksum = batch_written(2);
-        int fd = open_area(0);
+        int fd = open_buffer(0);
 
         (void)state;
         for (unsigned i = 0; i < sizeof(listed); i++) {
                 off_t at = 8192 + i; /* behind header and table */
-                struct area_contents contents;
+                struct double_write_contents contents;
                 unsigned char byte;
 
                 assert_int_equal(pread(fd, &byte, 1, at), 1);
                 byte ^= 0x10;
                 assert_int_equal(pwrite(fd, &byte, 1, at), 1);
-                assert_int_equal(area_read_contents(directory, 0, &sample, checksum, &contents, &damage), XAC_CORRUPT);
+                assert_int_equal(double_write_read_contents(directory, 0, &sample, checksum, &contents, &damage),
+                                 XAC_CORRUPT);
                 assert_int_equal(damage.offset, 8192);
                 assert_non_null(damage.what);
-                area_contents_free(&contents);
+                double_write_contents_free(&contents);
                 byte ^= 0x10;
                 assert_int_equal(pwrite(fd, &byte, 1, at), 1);
         }
@@ -583,17 +584,17 @@ static void test_every_byte_of_the_list_counts(void **state)
 /* A file that was large once is cut when it may be, and only then. */
 static void test_a_large_file_is_cut(void **state)
 {
-        struct area_id id = sample;
+        struct double_write_id id = sample;
         uint32_t checksum;
 
         (void)state;
         written(0, 200);
         off_t large = size_of(0);
         id.keep_bytes = (uint64_t)large;
-        assert_int_equal(write_area(&id, 0, 100, &checksum), 0);
+        assert_int_equal(write_buffer(&id, 0, 100, &checksum), 0);
         assert_int_equal(size_of(0), large);
         id.keep_bytes = (uint64_t)large - 1;
-        assert_int_equal(write_area(&id, 0, 100, &checksum), 0);
+        assert_int_equal(write_buffer(&id, 0, 100, &checksum), 0);
         assert_true(size_of(0) < large);
         assert_contents(checksum, 100, false);
 }
@@ -601,37 +602,37 @@ static void test_a_large_file_is_cut(void **state)
 static void test_how_many_pages_are_a_batch(void **state)
 {
         (void)state;
-        assert_int_equal(area_pages_max(0, 4096), AREA_BYTES_DEFAULT / 2 / 4096);
-        assert_int_equal(area_pages_max(1 << 20, 16384), 32);
-        assert_true(area_pages_max(1, 65536) >= 1);
+        assert_int_equal(double_write_pages_max(0, 4096), DOUBLE_WRITE_BYTES_DEFAULT / 2 / 4096);
+        assert_int_equal(double_write_pages_max(1 << 20, 16384), 32);
+        assert_true(double_write_pages_max(1, 65536) >= 1);
 }
 
-#define AREA_TEST(name) cmocka_unit_test_setup(name, directory_empty)
+#define DOUBLE_WRITE_TEST(name) cmocka_unit_test_setup(name, directory_empty)
 
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                AREA_TEST(test_what_is_written_comes_back),
-                AREA_TEST(test_areas_are_used_again),
-                AREA_TEST(test_the_mode_is_as_told),
-                AREA_TEST(test_a_visit_may_end_it),
-                AREA_TEST(test_clearing_frees_the_space),
-                AREA_TEST(test_the_bytes_are_as_described),
-                AREA_TEST(test_it_is_on_disk_with_its_name),
-                AREA_TEST(test_another_area_is_not_taken_for_it),
-                AREA_TEST(test_a_missing_or_short_file),
-                AREA_TEST(test_every_byte_of_header_and_table_counts),
-                AREA_TEST(test_a_damaged_page_is_named),
-                AREA_TEST(test_pages_out_of_order),
-                AREA_TEST(test_a_table_of_zeros_takes_no_room),
-                AREA_TEST(test_a_list_of_zeros_takes_no_room),
-                AREA_TEST(test_write_with_every_call_failing),
-                AREA_TEST(test_read_with_every_call_failing),
-                AREA_TEST(test_a_batch_lists_what_is_home),
-                AREA_TEST(test_every_byte_of_the_list_counts),
-                AREA_TEST(test_a_large_file_is_cut),
-                AREA_TEST(test_how_many_pages_are_a_batch),
+                DOUBLE_WRITE_TEST(test_what_is_written_comes_back),
+                DOUBLE_WRITE_TEST(test_buffers_are_used_again),
+                DOUBLE_WRITE_TEST(test_the_mode_is_as_told),
+                DOUBLE_WRITE_TEST(test_a_visit_may_end_it),
+                DOUBLE_WRITE_TEST(test_clearing_frees_the_space),
+                DOUBLE_WRITE_TEST(test_the_bytes_are_as_described),
+                DOUBLE_WRITE_TEST(test_it_is_on_disk_with_its_name),
+                DOUBLE_WRITE_TEST(test_another_buffer_is_not_taken_for_it),
+                DOUBLE_WRITE_TEST(test_a_missing_or_short_file),
+                DOUBLE_WRITE_TEST(test_every_byte_of_header_and_table_counts),
+                DOUBLE_WRITE_TEST(test_a_damaged_page_is_named),
+                DOUBLE_WRITE_TEST(test_pages_out_of_order),
+                DOUBLE_WRITE_TEST(test_a_table_of_zeros_takes_no_room),
+                DOUBLE_WRITE_TEST(test_a_list_of_zeros_takes_no_room),
+                DOUBLE_WRITE_TEST(test_write_with_every_call_failing),
+                DOUBLE_WRITE_TEST(test_read_with_every_call_failing),
+                DOUBLE_WRITE_TEST(test_a_batch_lists_what_is_home),
+                DOUBLE_WRITE_TEST(test_every_byte_of_the_list_counts),
+                DOUBLE_WRITE_TEST(test_a_large_file_is_cut),
+                DOUBLE_WRITE_TEST(test_how_many_pages_are_a_batch),
         };
 
-        return cmocka_run_group_tests_name("recovery/area", tests, group_setup, group_teardown);
+        return cmocka_run_group_tests_name("recovery/double_write", tests, group_setup, group_teardown);
 }
