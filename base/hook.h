@@ -29,6 +29,7 @@ enum hook_step {
         HOOK_POOL_PUSHED,
         HOOK_POOL_CLAIMED,
         HOOK_POOL_PREPARED,
+        HOOK_POOL_GIVEN_UP, /* a slot, whose memory is there yet */
         HOOK_HOME_WRITTEN,
         HOOK_FLIP_ANNOUNCED,
         HOOK_FLIPPED,

@@ -200,14 +200,6 @@ static void take_count(void *arg, char *line)
                 cache->dirty += number(value);
 }
 
-/* What the kernel gives up before it ends anybody. */
-static uint64_t read_cache(struct place *place, bool is_unified)
-{
-        struct cache cache = { .is_unified = is_unified };
-        read_lines(place, "memory.stat", take_count, &cache);
-        return less(cache.all, cache.dirty);
-}
-
 static void look_at(struct place *place, bool is_unified, struct memory_room *room)
 {
         uint64_t limit = read_number(place, is_unified ? "memory.max" : "memory.limit_in_bytes");
@@ -220,16 +212,18 @@ static void look_at(struct place *place, bool is_unified, struct memory_room *ro
         const uint64_t used = read_number(place, is_unified ? "memory.current" : "memory.usage_in_bytes");
         if (used == UINT64_MAX)
                 return;
-        const uint64_t left = less(limit, less(used, read_cache(place, is_unified)));
+        struct cache cache = { .is_unified = is_unified };
+        read_lines(place, "memory.stat", take_count, &cache);
+        const uint64_t left = less(limit, less(used, less(cache.all, cache.dirty)));
         if (left < room->left)
-                *room = (struct memory_room){ left, limit };
+                *room = (struct memory_room){ .left = left, .limit = limit, .dirty = cache.dirty };
 }
 
 void memory_group_look(const struct memory_group *group, struct memory_room *room)
 {
         struct place place = { .directory = strlen(group->path) };
         strcpy(place.path, group->path);
-        *room = (struct memory_room){ UINT64_MAX, UINT64_MAX };
+        *room = (struct memory_room){ .left = UINT64_MAX, .limit = UINT64_MAX };
         while (place.directory && place.directory >= group->top) {
                 look_at(&place, group->is_unified, room);
                 while (place.directory && place.path[--place.directory] != '/')

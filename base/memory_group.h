@@ -25,6 +25,7 @@ struct memory_group {
 struct memory_room {
         uint64_t left;
         uint64_t limit;
+        uint64_t dirty; /* page cache that will be left once it is written */
 };
 
 /* The group of a process; 0: of this one. root: where /proc and /sys are looked for; "", or a folder of a test. A group

@@ -59,6 +59,8 @@ libxac_core_la_SOURCES += \
         %D%/store/options.c \
         %D%/store/options.h \
         %D%/store/pool.c \
+        %D%/store/pool_memory.c \
+        %D%/store/pool_memory.h \
         %D%/store/pool.h \
         %D%/store/pool_aliases.c \
         %D%/store/pool_aliases.h \

@@ -12,6 +12,7 @@
 #include "libxac/care/checkpoint_steps.h"
 #include "libxac/ground/probe.h"
 #include "libxac/store/pool.h"
+#include "libxac/store/pool_memory.h"
 #include "libxac/store/reclaim.h"
 #include "libxac/store/takeover.h"
 #include "libxac/txn/backlog.h"

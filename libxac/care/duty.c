@@ -11,6 +11,7 @@
 #include "libxac/care/checkpoint.h"
 #include "libxac/ground/handlers.h"
 #include "libxac/store/pool.h"
+#include "libxac/store/pool_memory.h"
 #include "libxac/store/reclaim.h"
 #include "libxac/store/takeover.h"
 #include "libxac/txn/backlog.h"
@@ -22,6 +23,7 @@
 enum {
         TICK_NS = 200000000,          /* so old may a commit get that did not wait for the disk */
         AFTER_FAILURE_NS = 100000000, /* a full disk is not asked again at once */
+        HEED_NS = 1000000000,         /* so often it looks what its control group allows */
         GROWTHS = 4                   /* pieces of the pool at once */
 };
 
@@ -85,10 +87,24 @@ static int keep_durable(struct xac_env *env, struct participant *self)
         return err ? err : extend_err;
 }
 
+/* Of a volatile environment pages go home with a commit that finds the pool nearly full; here, as it may be too large
+ * without any commit. */
+static int keep_volatile(struct xac_env *env, struct participant *self)
+{
+        if (!pool_is_too_large(self->shared) || !pool_is_nearly_full(self->shared))
+                return grow_pool(self);
+        struct home_writer writer = { .self = self, .files = &env->files };
+        int err = checkpoint_run(&writer);
+        pool_shrink(self);
+        return err;
+}
+
 static int do_all(struct xac_env *env, struct participant *self)
 {
         reclaim_ended(self);
-        return shared_is_durable(self->shared) ? keep_durable(env, self) : grow_pool(self);
+        if (pool_is_too_large(self->shared))
+                pool_shrink(self);
+        return shared_is_durable(self->shared) ? keep_durable(env, self) : keep_volatile(env, self);
 }
 
 /* Its row is there only while it works: idle processes take none. */
@@ -109,13 +125,26 @@ static int work(struct xac_env *env)
         return err;
 }
 
+static bool is_pool_due(const struct shared *shared)
+{
+        return pool_wants_growth(shared) || reclaim_has_unasked(shared) || pool_is_too_large(shared);
+}
+
 static bool is_anything_due(const struct shared *shared)
 {
         if (!shared_is_durable(shared))
-                return pool_wants_growth(shared) || reclaim_has_unasked(shared);
+                return is_pool_due(shared);
         return !log_poison(&shared->log) &&
                (redo_wants_push(shared) || log_wants_segment(&shared->log) || is_sync_due(shared) ||
-                checkpoint_is_wanted(shared) || pool_wants_growth(shared) || reclaim_has_unasked(shared));
+                checkpoint_is_wanted(shared) || is_pool_due(shared));
+}
+
+/* By each background thread for its own group. */
+static void heed_group_if_due(struct shared *shared, uint64_t *due_ns)
+{
+        const uint64_t now_ns = sys_monotonic_ns();
+        if (now_ns >= *due_ns)
+                *due_ns = now_ns + (pool_heed_group(shared) ? TICK_NS : HEED_NS);
 }
 
 /* By one of the background threads in each tick. */
@@ -144,6 +173,7 @@ static void *run(void *arg)
 {
         struct xac_env *env = arg;
         struct control *control = env->shared.control;
+        uint64_t heed_due_ns = sys_monotonic_ns() + HEED_NS; /* an open is not to pay for it */
         atomic_store(&env->duty_runs, 1);
         sys_futex_wake((const uint32_t *)&env->duty_runs, 1);
         for (;;) {
@@ -159,6 +189,7 @@ static void *run(void *arg)
                 snapshot_map_tidy_shelf(env);
                 archiving_call(env);
                 read_ahead_judge(&env->files);
+                heed_group_if_due(&env->shared, &heed_due_ns);
                 if (pool_may_rise(&env->shared))
                         pool_let_rise(&env->shared);
                 if (!atomic_load(&env->duty_stops) && is_anything_due(&env->shared) && work(env))

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "libxac/store/pool.h"
+#include "libxac/store/pool_memory.h"
 #include "libxac/txn/checkpoint_due.h"
 #include "rewire/mappings.h"
 

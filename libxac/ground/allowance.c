@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
-enum { RESERVE_PART = 8, GRANT_PART = 16, MIB = 1 << 20 };
+enum { RESERVE_PART = 8, LACKING_PART = 2, SHORT_TIMES = 2, GRANT_PART = 16, MIB = 1 << 20 };
 static const uint64_t RESERVE_MAX = 1024 * (uint64_t)MIB;
 static const uint64_t GRANT_MAX = 64 * (uint64_t)MIB;
 
@@ -32,12 +32,16 @@ void allowance_begin(struct allowance *allowance)
         atomic_init(&allowance->granted, 0);
 }
 
+static uint64_t reserve_of(uint64_t limit)
+{
+        return limit / RESERVE_PART < RESERVE_MAX ? limit / RESERVE_PART : RESERVE_MAX;
+}
+
 uint64_t allowance_within(const struct memory_room *room)
 {
         if (room->limit == UINT64_MAX)
                 return UINT64_MAX;
-        const uint64_t part = room->limit / RESERVE_PART;
-        const uint64_t reserve = part < RESERVE_MAX ? part : RESERVE_MAX;
+        const uint64_t reserve = reserve_of(room->limit);
         return room->left > reserve ? room->left - reserve : 0;
 }
 
@@ -46,6 +50,20 @@ uint64_t allowance_now(const struct allowance *allowance)
         struct memory_room room;
         memory_group_look(&allowance->group, &room);
         return allowance_within(&room);
+}
+
+/* Pages on their way home will be left when they are written: the kernel waits for them before it ends anybody. */
+void allowance_look(const struct allowance *allowance, struct allowance_view *view)
+{
+        struct memory_room room;
+        memory_group_look(&allowance->group, &room);
+        *view = (struct allowance_view){ .most = UINT64_MAX };
+        if (room.limit == UINT64_MAX)
+                return;
+        const uint64_t reserve = reserve_of(room.limit), left = room.left + room.dirty;
+        view->most = room.limit - reserve;
+        view->lacks = left < reserve / LACKING_PART ? reserve - left : 0;
+        view->is_short = left < SHORT_TIMES * reserve;
 }
 
 uint64_t allowance_limit(const struct allowance *allowance)

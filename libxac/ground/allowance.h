@@ -19,6 +19,13 @@ struct allowance {
         _Atomic uint64_t granted; /* [threads of this process] bytes that may be touched without another look */
 };
 
+/* What the group says of what it has already. Bytes. */
+struct allowance_view {
+        uint64_t most;  /* shared memory of one environment; UINT64_MAX: nothing limits it */
+        uint64_t lacks; /* so much is to be given back, or the kernel may soon end somebody; 0: nothing */
+        bool is_short;  /* it may lack some soon: to be looked at again in a moment */
+};
+
 void allowance_begin(struct allowance *allowance);
 /* What is touched of the room of a group at most, in bytes; UINT64_MAX: nothing limits it. */
 uint64_t allowance_within(const struct memory_room *room);
@@ -26,6 +33,7 @@ uint64_t allowance_within(const struct memory_room *room);
 uint64_t allowance_now(const struct allowance *allowance);
 /* All that the group allows, or the machine has. Bytes. */
 uint64_t allowance_limit(const struct allowance *allowance);
+void allowance_look(const struct allowance *allowance, struct allowance_view *view);
 /* False: they had better not be touched. Async-signal-safe. */
 bool allowance_take(struct allowance *allowance, uint64_t bytes);
 

@@ -175,18 +175,19 @@ struct control {
 
         /* The shared ends of the slot lists. Lists are caches; descriptors are the truth (R7). */
         alignas(CACHE_LINE) struct shlock pool_lock;
-        uint32_t free_first;         /* [pool_lock] */
-        _Atomic uint32_t free_count; /* [pool_lock] */
-        _Atomic uint32_t
-                slots_allocated;        /* [pool_lock] slots 1 .. slots_allocated - 1 have memory, or are getting it */
-        _Atomic uint32_t slots_awaited; /* [pool_lock] those that are getting it; they are SLOT_NOBODY's */
-        _Atomic uint32_t held_count;    /* [pool_lock] */
-        _Atomic uint64_t held_asked_ns; /* [anybody] when somebody last wanted some of those */
-        _Atomic uint32_t room_wanted;   /* [checkpoint_lock] with fewer slots left, pages go home */
-        _Atomic uint32_t ceiling;       /* [anybody] the pool has at most so many slots now (R44) */
-        _Atomic uint64_t ceiling_ns;    /* [anybody] when somebody last said so */
-        _Atomic uint32_t aliases_end;   /* [pool_lock] descriptors pool_slots .. aliases_end - 1 have memory */
-        uint32_t alias_free;            /* [pool_lock] a list of its own: the first */
+        uint32_t free_first;               /* [pool_lock] */
+        _Atomic uint32_t free_count;       /* [pool_lock] */
+        _Atomic uint32_t slots_allocated;  /* [pool_lock] slots 1 .. slots_allocated - 1 have memory, or await it */
+        _Atomic uint32_t slots_awaited;    /* [pool_lock] those that await it; they are SLOT_NOBODY's */
+        _Atomic uint32_t held_count;       /* [pool_lock] */
+        _Atomic uint64_t held_asked_ns;    /* [anybody] when somebody last wanted some of those */
+        _Atomic uint32_t room_wanted;      /* [checkpoint_lock] with fewer slots left, pages go home */
+        _Atomic uint32_t ceiling;          /* [anybody] the pool has at most so many slots now (R44) */
+        _Atomic uint64_t ceiling_ns;       /* [anybody] when somebody last said so */
+        _Atomic uint32_t aliases_end;      /* [pool_lock] descriptors pool_slots .. aliases_end - 1 have memory */
+        uint32_t alias_free;               /* [pool_lock] a list of its own: the first */
+        uint32_t awaited_from;             /* [pool_lock] no awaited slot has a lower number */
+        uint32_t shrinks;                  /* [pool_lock] how often slots have given their memory back (R46) */
         struct held_list held[HELD_LISTS]; /* [pool_lock] */
 
         alignas(CACHE_LINE) struct shlock participant_lock;

@@ -233,6 +233,7 @@ static void fill_header(struct control *control, const struct shared_identity *i
         atomic_store(&control->durable_sequence, identity->is_volatile ? 0 : identity->sequence);
         atomic_store(&control->flip_epoch, 1);
         atomic_store(&control->slots_allocated, 1); /* slot 0 is home */
+        control->awaited_from = 1;
         atomic_store(&control->aliases_end, identity->pool_slots);
         atomic_store(&control->room_wanted, identity->pool_slots / 2);
         atomic_store(&control->ceiling, identity->pool_slots);

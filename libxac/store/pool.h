@@ -11,8 +11,8 @@
  * truth. Whoever inherits the pool lock, or takes back a dead participant, rebuilds the lists
  * from them.
  *
- * Aliases come and go one by one, under the pool lock (pool_aliases.h). What deaths leave behind is put right by
- * pool_rebuild.h.
+ * Aliases come and go one by one, under the pool lock (pool_aliases.h). Which slots have memory is pool_memory.h's.
+ * What deaths leave behind is put right by pool_rebuild.h.
  */
 
 #include <stdbool.h>
@@ -30,23 +30,8 @@ void pool_give_back_locked(struct participant *self, uint32_t slot);
 uint32_t pool_batch(const struct shared *shared);
 /* Fills the cache from the shared list. False: the list is empty. */
 bool pool_refill(struct participant *self);
-/* Adds memory to the shared list: a piece of its own, while others add others. -ENOSPC: at the ceiling, or
- * the machine, or this process's control group, has no memory for it. */
-int pool_grow(struct participant *self);
-/* Was it held long enough, and may it try again to grow to what it was made for (R44)? */
-bool pool_may_rise(const struct shared *shared);
-void pool_let_rise(struct shared *shared);
-/* Should it grow now, so that nobody has to wait for memory that was never touched? */
-bool pool_wants_growth(const struct shared *shared);
 /* Empties the cache. */
 void pool_flush(struct participant *self);
-/* Is there so little room that pages should go home? */
-bool pool_is_nearly_full(const struct shared *shared);
-/* Is there so little that whoever notices should see to it at once? */
-bool pool_is_exhausted(const struct shared *shared);
-/* After pages went home: half of the ceiling is wanted, so that writers have room while the rest goes home; or what
- * can be had. */
-void pool_set_room_wanted(struct shared *shared);
 
 /* The lock of the shared lists (pool_lists.h). Takes no lock but the pool's; see control.h for the order. */
 void pool_lock(struct shared *shared, uint32_t owner);
@@ -66,7 +51,5 @@ struct pool_census {
 void pool_count(struct shared *shared, struct pool_census *census);
 /* Slots that are not free: the same as allocated - free, without a look at any of them. */
 uint64_t pool_used(const struct shared *shared);
-/* How many there can be now: those that have memory, and those for which /dev/shm and the control group have some. */
-uint64_t pool_room(const struct shared *shared);
 
 #endif

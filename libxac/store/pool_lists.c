@@ -15,6 +15,29 @@ void pool_push_free_locked(struct shared *shared, uint32_t slot)
         atomic_fetch_add_explicit(&control->free_count, 1, memory_order_relaxed);
 }
 
+uint32_t pool_pop_free_locked(struct shared *shared, uint32_t owner)
+{
+        shlock_assert_held(&shared->control->pool_lock);
+        struct control *control = shared->control;
+        const uint32_t no = control->free_first;
+        struct slot *slot = &shared->slots[no];
+        invariant(no && slot_owner(slot) == 0);
+        slot_move(slot, WAS_FREE, SLOT_FREE, owner);
+        control->free_first = atomic_load_explicit(&slot->next, memory_order_relaxed);
+        atomic_fetch_sub_explicit(&control->free_count, 1, memory_order_relaxed);
+        return no;
+}
+
+void pool_count_awaited_locked(struct shared *shared, uint32_t slot)
+{
+        shlock_assert_held(&shared->control->pool_lock);
+        struct control *control = shared->control;
+        invariant(slot_owner(&shared->slots[slot]) == SLOT_NOBODY);
+        atomic_fetch_add(&control->slots_awaited, 1);
+        if (slot < control->awaited_from)
+                control->awaited_from = slot;
+}
+
 /* The list of that snapshot, else an empty one, else any: a wrong one only means a later look. */
 static struct held_list *held_list_for(struct control *control, uint64_t snapshot)
 {

@@ -33,6 +33,7 @@ void pool_rebuild_locked(struct shared *shared)
         atomic_store(&control->free_count, 0);
         atomic_store(&control->held_count, 0);
         atomic_store(&control->slots_awaited, 0);
+        control->awaited_from = 1;
         for (uint32_t i = 0; i < HELD_LISTS; i++)
                 control->held[i] = (struct held_list){ 0 };
         pool_recount_shares_locked(shared);

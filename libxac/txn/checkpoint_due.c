@@ -2,6 +2,7 @@
 #include "libxac/txn/checkpoint_due.h"
 
 #include "libxac/store/pool.h"
+#include "libxac/store/pool_memory.h"
 #include "libxac/txn/redo.h"
 #include "libxac/version/moves.h"
 

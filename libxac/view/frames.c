@@ -3,6 +3,7 @@
 
 #include "base/hook.h"
 #include "libxac/store/pool.h"
+#include "libxac/store/pool_memory.h"
 #include "libxac/view/view_sync.h"
 
 enum { POOL_PART = 16 /* so much of the pool may be frames */ };

@@ -156,6 +156,7 @@ CONTRACT_TESTS = \
         %D%/test_limits \
         %D%/test_held_snapshots \
         %D%/test_little_memory \
+        %D%/test_pool_shrinks \
         %D%/test_read_ahead \
         %D%/test_scan_memory \
         %D%/test_regions \
@@ -237,6 +238,9 @@ EXTRA_DIST += %D%/exceptions.cc
 %C%_test_little_memory_SOURCES = %D%/test_little_memory.c bench/support/little_memory.c bench/support/little_memory.h
 %C%_test_little_memory_CPPFLAGS = $(AM_CPPFLAGS)
 %C%_test_little_memory_LDADD = $(CONTRACT_LIBS)
+%C%_test_pool_shrinks_SOURCES = %D%/test_pool_shrinks.c bench/support/little_memory.c bench/support/little_memory.h
+%C%_test_pool_shrinks_CPPFLAGS = $(AM_CPPFLAGS)
+%C%_test_pool_shrinks_LDADD = $(CONTRACT_LIBS)
 %C%_test_read_ahead_SOURCES = %D%/test_read_ahead.c tests/support/disk_reads.c tests/support/disk_reads.h \
         bench/support/little_memory.c bench/support/little_memory.h
 %C%_test_read_ahead_CPPFLAGS = $(AM_CPPFLAGS)

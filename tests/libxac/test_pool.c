@@ -7,6 +7,7 @@
 
 #include "base/hook.h"
 #include "libxac/store/pool_aliases.h"
+#include "libxac/store/pool_memory.h"
 #include "libxac/store/pool_rebuild.h"
 #include "tests/libxac/engine.h"
 
@@ -324,6 +325,154 @@ static void test_a_piece_of_the_dead_is_claimed_again(void **state)
 #endif
 }
 
+/* ---- Memory that is given back (R46) ---- */
+
+static void lower_ceiling(uint32_t slots)
+{
+        atomic_store(&engine->shared.control->ceiling, slots);
+}
+
+/* Each slot that does not await memory has some. */
+static void assert_memory_is_where_it_should_be(void)
+{
+        const struct shared *shared = &engine->shared;
+        const uint32_t allocated = atomic_load(&shared->control->slots_allocated);
+        uint32_t awaited = 0;
+
+        for (uint32_t no = 1; no < allocated; no++) {
+                const off_t offset = (off_t)no << shared->page_shift;
+
+                awaited += pool_is_awaited(shared, no);
+                if (!pool_is_awaited(shared, no))
+                        assert_int_equal(lseek(shared->pool_fd, offset, SEEK_DATA), offset);
+        }
+        assert_int_equal(atomic_load(&shared->control->slots_awaited), awaited);
+}
+
+static void grow_whole(void)
+{
+        for (uint32_t free = 0; pool_grow(who(0)) == 0; free = atomic_load(&engine->shared.control->free_count))
+                assert_true(atomic_load(&engine->shared.control->free_count) > free);
+        assert_int_equal(atomic_load(&engine->shared.control->free_count), SLOTS - 1);
+}
+
+static uint64_t pool_bytes(void)
+{
+        struct stat st;
+
+        assert_int_equal(fstat(engine->shared.pool_fd, &st), 0);
+        return (uint64_t)st.st_blocks * 512;
+}
+
+static void test_a_pool_that_is_too_large_gives_memory_back(void **state)
+{
+        struct control *control = engine->shared.control;
+        uint64_t before;
+
+        (void)state;
+        grow_whole();
+        engine_put(engine, 2, 5, 77);
+        before = pool_bytes();
+        lower_ceiling(200);
+        assert_true(pool_is_too_large(&engine->shared));
+        pool_shrink(who(0));
+        assert_false(pool_is_too_large(&engine->shared));
+        assert_int_equal(before - pool_bytes(), (SLOTS - 200) * (uint64_t)ENGINE_PAGE_BYTES);
+        assert_memory_is_where_it_should_be();
+        assert_int_equal(engine_visible(engine, 5, atomic_load(&control->sequence)), 77);
+        engine_assert_nothing_leaked(engine);
+        assert_int_equal(pool_grow(who(0)), -ENOSPC);
+        lower_ceiling(SLOTS);
+        while (pool_grow(who(0)) == 0)
+                ;
+        assert_int_equal(atomic_load(&control->slots_awaited), 0);
+        assert_memory_is_where_it_should_be();
+        engine_assert_nothing_leaked(engine);
+}
+
+/* An eighth of the ceiling stays free for them. */
+static void test_a_pool_that_shrinks_leaves_writers_some(void **state)
+{
+        uint32_t slot[500];
+        int count = 0;
+
+        (void)state;
+        while (count < 500 && (slot[count] = reclaim_take(who(0))) != 0)
+                count++;
+        assert_int_equal(count, 500);
+        while (pool_grow(who(0)) == 0)
+                ;
+        lower_ceiling(80);
+        pool_shrink(who(1));
+        assert_true(pool_is_too_large(&engine->shared));
+        assert_int_equal(atomic_load(&engine->shared.control->free_count), 10);
+        while (count > 0)
+                pool_give_back(who(0), slot[--count]);
+        pool_flush(who(0));
+        pool_shrink(who(1));
+        assert_false(pool_is_too_large(&engine->shared));
+        assert_memory_is_where_it_should_be();
+        engine_assert_nothing_leaked(engine);
+}
+
+#ifdef XAC_TEST_HOOKS
+/* While a piece has its memory, and has not entered, another one enters it, and gives most of it back. */
+static void shrink_meanwhile(enum hook_step step)
+{
+        if (step != HOOK_POOL_PREPARED)
+                return;
+        hook_on_step = NULL;
+        assert_int_equal(pool_grow(who(1)), 0);
+        lower_ceiling(100);
+        pool_shrink(who(1));
+        lower_ceiling(SLOTS);
+}
+#endif
+
+static void test_a_piece_is_prepared_again_if_the_pool_has_shrunk(void **state)
+{
+        (void)state;
+#ifdef XAC_TEST_HOOKS
+        grow_whole();
+        lower_ceiling(400);
+        pool_shrink(who(0));
+        lower_ceiling(SLOTS);
+        hook_on_step = shrink_meanwhile;
+        assert_int_equal(pool_grow(who(0)), 0);
+        assert_ptr_equal(hook_on_step, NULL);
+        assert_memory_is_where_it_should_be();
+        engine_assert_nothing_leaked(engine);
+#else
+        skip();
+#endif
+}
+
+static void test_who_dies_while_the_pool_shrinks_leaves_no_free_slot_without_memory(void **state)
+{
+        (void)state;
+#ifdef XAC_TEST_HOOKS
+        grow_whole();
+        lower_ceiling(400);
+        wanted_step = HOOK_POOL_GIVEN_UP;
+        hook_on_step = die_there;
+        if (setjmp(at_death) == 0) {
+                pool_shrink(who(2));
+                fail_msg("it should have died");
+        }
+        declare_dead(2);
+        take_back(2, 1);
+        assert_int_equal(atomic_load(&engine->shared.control->slots_awaited), 1);
+        assert_memory_is_where_it_should_be();
+        engine_assert_nothing_leaked(engine);
+        pool_shrink(who(0));
+        assert_false(pool_is_too_large(&engine->shared));
+        assert_memory_is_where_it_should_be();
+        engine_assert_nothing_leaked(engine);
+#else
+        skip();
+#endif
+}
+
 #define POOL_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -339,6 +488,10 @@ int main(void)
                 POOL_TEST(test_two_at_once_prepare_different_pieces),
                 POOL_TEST(test_two_at_once_prepare_the_last_piece),
                 POOL_TEST(test_a_piece_of_the_dead_is_claimed_again),
+                POOL_TEST(test_a_pool_that_is_too_large_gives_memory_back),
+                POOL_TEST(test_a_pool_that_shrinks_leaves_writers_some),
+                POOL_TEST(test_a_piece_is_prepared_again_if_the_pool_has_shrunk),
+                POOL_TEST(test_who_dies_while_the_pool_shrinks_leaves_no_free_slot_without_memory),
         };
 
         return cmocka_run_group_tests_name("libxac/pool", tests, NULL, NULL);
