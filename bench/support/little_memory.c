@@ -55,11 +55,12 @@ static bool find_parent(char parent[PATH_MAX])
 
 bool little_memory_make(struct little_memory *memory, uint64_t bytes)
 {
+        static unsigned made; /* by this process */
         char parent[PATH_MAX], limit[32];
 
         if (!find_parent(parent))
                 return false;
-        if (snprintf(memory->path, sizeof(memory->path), "%s/xac-%d", parent, (int)getpid()) >= PATH_MAX ||
+        if (snprintf(memory->path, sizeof(memory->path), "%s/xac-%d-%u", parent, (int)getpid(), made++) >= PATH_MAX ||
             mkdir(memory->path, 0700) != 0)
                 return false;
         snprintf(limit, sizeof(limit), "%" PRIu64, bytes);

@@ -10,6 +10,7 @@
 #include "libxac/ground/ring.h"
 #include "libxac/store/exclusion.h"
 #include "libxac/store/home.h"
+#include "libxac/store/pool_memory.h"
 #include "libxac/store/reclaim.h"
 #include "libxac/store/takeover.h"
 #include "libxac/txn/backlog.h"
@@ -250,8 +251,10 @@ void commit_tidy(struct txn *txn)
         struct participant *self = txn->self;
         reclaim_after_commit(self);
         look_for_the_dead(self);
-        if (checkpoint_is_due(self->shared)) /* in a durable one it waits: others' transactions need the room too */
-                send_home(txn, shared_is_durable(self->shared));
+        /* In a durable environment it waits, and where there is hardly any room left: others' transactions need that, too,
+         * and whoever waits inside one holds back what the checkpoint brings home. */
+        if (checkpoint_is_due(self->shared))
+                send_home(txn, shared_is_durable(self->shared) || pool_is_exhausted(self->shared));
 }
 
 void commit_make_room(struct txn *txn)

@@ -3,7 +3,7 @@
 # The trees: unit tests that see inside, and tests of the public functions by all three ways in.
 
 SUITES += trees
-SUITE_trees = $(TREES_TESTS) %D%/count_lines.sh %D%/test_history.sh %D%/failure %D%/killed %D%/made_again %D%/room %D%/large
+SUITE_trees = $(TREES_TESTS) %D%/count_lines.sh %D%/test_history.sh %D%/failure %D%/killed %D%/made_again %D%/room %D%/large %D%/within
 SUITE_trees_NEEDS = %D%/history
 TESTS += $(SUITE_trees)
 
@@ -177,6 +177,12 @@ check_PROGRAMS += %D%/large
 %C%_large_SOURCES = %D%/large.c bench/support/little_memory.c bench/support/little_memory.h $(TREES_EITHER)
 %C%_large_CPPFLAGS = $(AM_CPPFLAGS)
 %C%_large_LDADD = $(TREES_TEST_LIBS)
+
+# In control groups, by default options: minutes of it by make check-within.
+check_PROGRAMS += %D%/within
+%C%_within_SOURCES = %D%/within.c bench/support/little_memory.c bench/support/little_memory.h
+%C%_within_CPPFLAGS = $(AM_CPPFLAGS)
+%C%_within_LDADD = $(TREES_TEST_LIBS)
 
 # What the cache-oblivious tree is made of.
 %C%_test_veb_SOURCES = %D%/test_veb.c
