@@ -5,9 +5,9 @@
 #include "base/invariant.h"
 #include "base/sys.h"
 #include "libxac/store/pool.h"
-#include "libxac/store/pool_memory.h"
 #include "libxac/store/pool_aliases.h"
 #include "libxac/store/pool_lists.h"
+#include "libxac/store/pool_memory.h"
 #include "libxac/version/publish.h"
 #include "libxac/version/version.h"
 

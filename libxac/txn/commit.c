@@ -251,8 +251,8 @@ void commit_tidy(struct txn *txn)
         struct participant *self = txn->self;
         reclaim_after_commit(self);
         look_for_the_dead(self);
-        /* In a durable environment it waits, and where there is hardly any room left: others' transactions need that, too,
-         * and whoever waits inside one holds back what the checkpoint brings home. */
+        /* In a durable environment it waits, and where there is hardly any room left: others' transactions need that,
+         * too, and whoever waits inside one holds back what the checkpoint brings home. */
         if (checkpoint_is_due(self->shared))
                 send_home(txn, shared_is_durable(self->shared) || pool_is_exhausted(self->shared));
 }
