@@ -170,6 +170,7 @@ EXTRA_DIST += \
         labs/instructor/versions/wrong-calls.patch \
         labs/instructor/versions/wrong-copy.patch \
         labs/instructor/versions/wrong-flags.patch \
+        labs/instructor/versions/wrong-forward.patch \
         labs/instructor/versions/wrong-goes.patch \
         labs/instructor/versions/wrong-held.patch \
         labs/instructor/versions/wrong-memcpy.patch \
@@ -180,6 +181,7 @@ EXTRA_DIST += \
         labs/instructor/versions/wrong-spin.patch \
         labs/instructor/versions/wrong-told.patch \
         labs/instructor/versions/wrong-twice.patch \
+        labs/instructor/versions/wrong-waits.patch \
         labs/instructor/versions/wrong-walk.patch
 
 EXTRA_DIST += \

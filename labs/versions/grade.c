@@ -20,7 +20,7 @@ static void test_visible(void)
                 model_create();
                 while (slots_used(store) <= SLOTS - PAGES)
                         model_commit(model_draw_pages());
-                for (long snapshot = 1; snapshot <= store->last_commit; snapshot++)
+                for (long snapshot = 1; snapshot <= model_last(); snapshot++)
                         for (int page = 0; page < PAGES; page++)
                                 model_check_slot("version_visible()", page, snapshot,
                                                  answer_visible(page, snapshot, false));
@@ -46,12 +46,12 @@ static void test_reclaim(void)
                 for (int i = 0; i < 60; i++) {
                         int reader = i % READERS;
                         model_commit(model_draw_pages());
-                        store->snapshot[reader] = grader_random(2) ? (long)store->last_commit : 0;
+                        model_hold(reader, grader_random(2) ? model_last() : 0);
                         if (slots_used(store) > SLOTS - PAGES || grader_random(2))
                                 reclaim_and_check(MODEL_OLDEST);
                 }
                 for (int reader = 0; reader < READERS; reader++)
-                        snapshot_give_back(store, reader);
+                        model_let_go(reader);
                 reclaim_and_check(MODEL_EXACT);
         }
 }
@@ -61,15 +61,15 @@ static void test_long(void)
 {
         model_create();
         model_commit((1 << PAGES) - 1);
-        store->snapshot[0] = store->last_commit;
+        model_hold_last(0);
         for (int i = 0; i < COMMITS; i++) {
                 int reader = 1 + (int)grader_random(READERS - 1);
                 model_commit(model_draw_pages());
-                store->snapshot[reader] = grader_random(3) ? (long)store->last_commit : 0;
+                model_hold(reader, grader_random(3) ? model_last() : 0);
                 reclaim_and_check(MODEL_EXACT);
         }
         for (int reader = 0; reader < READERS; reader++)
-                snapshot_give_back(store, reader);
+                model_let_go(reader);
         reclaim_and_check(MODEL_EXACT);
 }
 
@@ -81,9 +81,9 @@ static void test_begin(void)
         for (int i = 0; i < 5; i++) {
                 model_commit(1);
                 long snapshot = answer_take(1, false);
-                grader_check(snapshot == store->last_commit && store->snapshot[1] == snapshot,
+                grader_check(snapshot == model_last() && store->snapshot[1] == snapshot,
                              "snapshot_take(reader 1) returned %ld; snapshot[1] is %ld, last_commit is %ld", snapshot,
-                             (long)store->snapshot[1], (long)store->last_commit);
+                             (long)store->snapshot[1], model_last());
         }
         meet_begin();
         meet_beginner();

@@ -72,12 +72,12 @@ static void commit_and_reclaim(void *arg)
 static void begin_and_read(void *arg)
 {
         (void)arg;
-        long snapshot = answer_take(0, true);
-        if (snapshot <= 0 || snapshot != store->snapshot[0] || snapshot > store->last_commit) {
+        long first = model_last(), snapshot = answer_take(0, true);
+        if (snapshot < first || snapshot != store->snapshot[0] || snapshot > model_last()) {
                 char what[200];
                 snprintf(what, sizeof(what),
                          "A: snapshot_take(reader 0) returned %ld; snapshot[0] is %ld, last_commit is %ld", snapshot,
-                         (long)store->snapshot[0], (long)store->last_commit);
+                         (long)store->snapshot[0], model_last());
                 fail_with_steps(what);
         }
 }
@@ -85,14 +85,14 @@ static void begin_and_read(void *arg)
 static void check_begun(const char *shown)
 {
         for (int page = 0; page < PAGES; page++) {
-                long slot = store->newest[page], should = model_visible(page, store->snapshot[0]);
+                long slot = store->newest[page], should = model_visible(page, model_held(0));
                 while (slot != NONE && store->slot[slot].commit != should)
                         slot = store->slot[slot].older;
                 grader_check(slot != NONE,
                              "%s    B commits three times into all pages, and reclaims, while A stands\n"
                              "A has begun with snapshot %ld. Of page %d it should see the version of commit %ld,\n"
                              "which B has reclaimed",
-                             shown, (long)store->snapshot[0], page, should);
+                             shown, model_held(0), page, should);
         }
 }
 
@@ -122,9 +122,8 @@ static void begin_beside(void *arg)
 {
         (void)arg;
         long snapshot = answer_take(1, false);
-        grader_check(snapshot == store->last_commit,
-                     "B begins while A does: snapshot_take() returned %ld, should be %ld", snapshot,
-                     (long)store->last_commit);
+        grader_check(snapshot == model_last(), "B begins while A does: snapshot_take() returned %ld, should be %ld",
+                     snapshot, model_last());
 }
 
 void meet_beginner(void)
@@ -135,6 +134,7 @@ void meet_beginner(void)
                 begin_meeting();
                 stands = steps_meet(n, begin_and_read, begin_beside, NULL);
                 check_passed(stands, n, "snapshot_take(), and B, which begins, too,");
+                model_check_held();
         }
         steps_require_end(stands, STEPS_MOST, "snapshot_take()");
 }
@@ -155,7 +155,7 @@ void meet_walk(unsigned pages)
         bool stands = true;
         for (int n = 1; stands && n <= STEPS_MOST; n++) {
                 begin_meeting();
-                store->snapshot[0] = SNAPSHOT;
+                model_hold(0, SNAPSHOT);
                 model_commit(0x01);
                 model_commit(0x01);
                 model_commit(0x01);
@@ -182,22 +182,24 @@ static void read_all(void *arg)
         (void)arg;
         for (int page = 0; page < PAGES; page++)
                 for (int reader = 0; reader < 2; reader++)
-                        check_sees("B reads while A reclaims", page, store->snapshot[reader],
-                                   answer_visible(page, store->snapshot[reader], false));
+                        check_sees("B reads while A reclaims", page, model_held(reader),
+                                   answer_visible(page, model_held(reader), false));
 }
 
 static void begin_late(void *arg)
 {
         (void)arg;
-        answer_take(2, false);
+        long snapshot = answer_take(2, false);
+        grader_check(snapshot == model_last(), "B begins while A reclaims: snapshot_take() returned %ld, should be %ld",
+                     snapshot, model_last());
 }
 
 /* Many versions, and two readers that see some of them. */
 static void begin_reclaim(void)
 {
         begin_meeting();
-        store->snapshot[0] = 3;
-        store->snapshot[1] = 6;
+        model_hold(0, 3);
+        model_hold(1, 6);
         for (int i = 0; i < 5; i++)
                 model_commit(0x15);
 }

@@ -15,6 +15,7 @@
 enum { COMMITS_MOST = 4096, SHOWN_BYTES = 1500 };
 
 struct model {
+        long last_commit, held[READERS];
         bool wrote[COMMITS_MOST][PAGES];
         long value[COMMITS_MOST][PAGES];
 };
@@ -28,8 +29,46 @@ void model_create(void)
                 model = mmap(NULL, sizeof(*model), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         grader_check(model != MAP_FAILED, "mmap: %s", strerror(errno));
         memset(model->wrote, 0, sizeof(model->wrote));
+        memset(model->held, 0, sizeof(model->held));
         store = &((struct shared *)host_memory(sizeof(struct shared)))->store;
         store_create(store);
+        model->last_commit = store->last_commit;
+}
+
+void model_hold(int reader, long snapshot)
+{
+        model->held[reader] = snapshot;
+        store->snapshot[reader] = snapshot;
+}
+
+void model_hold_last(int reader)
+{
+        model_hold(reader, model->last_commit);
+}
+
+void model_let_go(int reader)
+{
+        model_hold(reader, 0);
+}
+
+long model_held(int reader)
+{
+        return model->held[reader];
+}
+
+long model_last(void)
+{
+        return model->last_commit;
+}
+
+void model_check_held(void)
+{
+        for (int reader = 0; reader < READERS; reader++)
+                grader_check(store->snapshot[reader] == model->held[reader],
+                             "reader %d holds snapshot %ld, and snapshot[%d] is %ld now: nobody else writes it", reader,
+                             model->held[reader], reader, (long)store->snapshot[reader]);
+        grader_check(store->last_commit == model->last_commit, "last_commit was %ld, and is %ld: only commits write it",
+                     model->last_commit, (long)store->last_commit);
 }
 
 unsigned model_draw_pages(void)
@@ -43,7 +82,7 @@ unsigned model_draw_pages(void)
 void model_commit(unsigned pages)
 {
         int page[PAGES], count = 0;
-        long value[PAGES], commit = store->last_commit + 1;
+        long value[PAGES], commit = model->last_commit + 1;
 
         grader_check(commit < COMMITS_MOST, "too many commits for the model");
         for (int i = 0; i < PAGES; i++) {
@@ -54,10 +93,10 @@ void model_commit(unsigned pages)
                 model->wrote[commit][i] = true;
                 model->value[commit][i] = value[count++];
         }
-        if (store_commit(store, count, page, value) == 0)
-                return;
-        grader_fail("the store is full: all %d slots are in use; of %d versions somebody sees them", SLOTS,
-                    model_count(MODEL_EXACT));
+        grader_check(store_commit(store, count, page, value) == 0,
+                     "the store is full: all %d slots are in use; of %d versions somebody sees them", SLOTS,
+                     model_count(MODEL_EXACT));
+        model->last_commit = commit;
 }
 
 long model_visible(int page, long snapshot)
@@ -87,6 +126,7 @@ long answer_take(int reader, bool is_stepped)
 {
         long snapshot;
         host_do(ACT_TAKE, &(struct take){ reader, is_stepped }, sizeof(struct take), &snapshot, sizeof(snapshot));
+        model->held[reader] = snapshot;
         return snapshot;
 }
 
@@ -96,17 +136,17 @@ static int seen_by(long commit, long newer)
         if (newer == 0)
                 return READERS;
         for (int reader = 0; reader < READERS; reader++)
-                if (store->snapshot[reader] >= commit && store->snapshot[reader] < newer)
+                if (model->held[reader] >= commit && model->held[reader] < newer)
                         return reader;
         return NONE;
 }
 
 static long oldest_snapshot(void)
 {
-        long oldest = store->last_commit;
+        long oldest = model->last_commit;
         for (int reader = 0; reader < READERS; reader++)
-                if (store->snapshot[reader] != 0 && store->snapshot[reader] < oldest)
-                        oldest = store->snapshot[reader];
+                if (model->held[reader] != 0 && model->held[reader] < oldest)
+                        oldest = model->held[reader];
         return oldest;
 }
 
@@ -123,7 +163,7 @@ int model_count(enum model_rule rule)
         int count = 0;
         for (int page = 0; page < PAGES; page++) {
                 long newer = 0;
-                for (long commit = store->last_commit; commit > 0; commit--) {
+                for (long commit = model->last_commit; commit > 0; commit--) {
                         if (!model->wrote[commit][page])
                                 continue;
                         count += is_kept(rule, commit, newer);
@@ -181,7 +221,7 @@ static void check_page(int page, enum model_rule rule)
         long slot = store->newest[page], newer = 0;
 
         model_show_page(page, shown, sizeof(shown));
-        for (long commit = store->last_commit; commit > 0; commit--) {
+        for (long commit = model->last_commit; commit > 0; commit--) {
                 if (!model->wrote[commit][page])
                         continue;
                 bool is_there = slot >= 0 && slot < SLOTS && store->slot[slot].commit == commit;
@@ -203,6 +243,7 @@ static void check_page(int page, enum model_rule rule)
 void model_check(enum model_rule rule)
 {
         int linked = 0;
+        model_check_held();
         for (int page = 0; page < PAGES; page++) {
                 check_page(page, rule);
                 for (long slot = store->newest[page]; slot != NONE; slot = store->slot[slot].older)

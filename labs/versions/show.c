@@ -15,7 +15,7 @@ static void begin_show(void)
 {
         model_create();
         model_commit((1 << PAGES) - 1);
-        store->snapshot[0] = store->last_commit;
+        model_hold_last(0);
 }
 
 static void show_table(void)
@@ -25,7 +25,7 @@ static void show_table(void)
         printf("The long reader. It holds snapshot %ld, while others commit into one page each, and reclaim:\n\n"
                "                 versions in the store\n"
                "    commits      yours   that somebody sees   no older than the oldest snapshot\n",
-               (long)store->snapshot[0]);
+               model_held(0));
         for (int i = 0; i < SHOWN; i++) {
                 for (; done < commits_shown[i] && slots_used(store) < SLOTS; done++) {
                         model_commit(1U << grader_random(PAGES));
@@ -38,7 +38,7 @@ static void show_table(void)
                 printf("    %7d    %8d   %18d   %33d\n", done, slots_used(store), model_count(MODEL_EXACT),
                        model_count(MODEL_OLDEST));
         }
-        snapshot_give_back(store, 0);
+        model_let_go(0);
         int count = answer_reclaim(false);
         printf("    The reader has ended: store_reclaim() gave %d back, %d are left.\n\n", count, slots_used(store));
 }
@@ -50,7 +50,7 @@ static void show_chains(void)
         for (int i = 0; i < 12; i++) {
                 model_commit(1U << (i % 3));
                 if (i == 5)
-                        store->snapshot[1] = store->last_commit;
+                        model_hold_last(1);
         }
         printf("Some chains, before store_reclaim() and after it:\n");
         for (int page = 0; page < 4; page++) {

@@ -49,8 +49,10 @@ struct store {
  * nothing. */
 int version_visible(const struct store *store, int page, long snapshot);
 
-/* The writer calls it between commits, and waits for no reader. Takes all versions out of their chains that no snapshot
- * sees, neither one that a reader holds nor one that begins now, and gives their slots back. Returns how many. */
+/* The writer calls it between commits, and waits for no reader, also where hardly a slot is free. Of the store it
+ * writes `older` of slots, and what slot_give_back() writes; snapshots are their readers' own. Takes all versions out
+ * of their chains that no snapshot sees, neither one that a reader holds nor one that begins now, and gives their slots
+ * back. Returns how many. */
 int store_reclaim(struct store *store);
 
 /* `reader` begins. Returns the number of the last commit, which stands in store->snapshot[reader] from now on. It
