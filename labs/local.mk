@@ -217,6 +217,7 @@ EXTRA_DIST += \
         labs/instructor/recovery/wrong-looks.patch \
         labs/instructor/recovery/wrong-locks.patch \
         labs/instructor/recovery/wrong-order.patch \
+        labs/instructor/recovery/wrong-predict.patch \
         labs/instructor/recovery/wrong-remembers.patch \
         labs/instructor/recovery/wrong-twice.patch
 

@@ -106,7 +106,8 @@ void manifest_write(struct log *log, struct manifest manifest);
 /* Applies the records from log->end on, as long as they are valid; moves log->end and log->sequence behind them. */
 void log_replay(struct log *log);
 
-/* Brings all dirty pages home, and moves log->redo to log->end. All commits so far are durable when it returns. The
+/* Brings all dirty pages home, and moves log->redo to log->end; the manifest says this redo point, and the number of
+ * the newest commit. All commits so far are durable when it returns. The
  * power may fail at any time. */
 void log_checkpoint(struct log *log);
 

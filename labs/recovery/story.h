@@ -9,7 +9,8 @@
  *      A   one over two pages      c   a checkpoint: the same
  *      r   the log is opened anew without a power cut: the same
  *
- * A commit's changes follow from its place in the history, and in which life it was made.
+ * Which pages a commit changes follows from its place in the history, and in which life it was made; the words and what
+ * is added are drawn.
  */
 
 #include "labs/recovery/log.h"
