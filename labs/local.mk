@@ -141,6 +141,7 @@ EXTRA_DIST += \
         labs/instructor/queue/wrong-forever.patch \
         labs/instructor/queue/wrong-limit.patch \
         labs/instructor/queue/wrong-memory.patch \
+        labs/instructor/queue/wrong-oracle.patch \
         labs/instructor/queue/wrong-polling.patch \
         labs/instructor/queue/wrong-reads.patch \
         labs/instructor/queue/wrong-thread.patch \

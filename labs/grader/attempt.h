@@ -23,7 +23,7 @@ struct attempt {
 };
 
 struct attempt_options {
-        uint32_t seed;
+        uint64_t seed;
         int seconds;  /* at most */
         bool is_loud; /* what it prints goes to the screen at once */
         uid_t user;   /* who runs the test and the answer; 0: who runs the grader */

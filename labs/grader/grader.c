@@ -7,7 +7,8 @@
  *      grade --here [--only NAME] [--seed N]
  *
  * The script `judge` calls it. --host: the answer, as a program (serve.c); it may read what lies below the folders
- * given. --fast: the same answer, optimized, to be measured.
+ * given. --fast: the same answer, optimized, to be measured. --seed: else GRADER_SEED from the environment says it,
+ * else it is drawn. An answer may read the arguments of other processes, and not their environment.
  * --first: no further test after one that has failed. --broken: the answer did not compile, and this is what the
  * compiler said. `--here` runs the one test in this process, for a debugger. GRADER_NONCE from the environment comes
  * back in the line of JSON.
@@ -22,8 +23,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "labs/grader/attempt.h"
@@ -40,8 +41,10 @@ enum {
         FOLDERS_MOST = 32,
 };
 
+static const uint64_t SEED_BELOW = 1000000000000000;
+
 struct options {
-        uint32_t seed;
+        uint64_t seed;
         const char *only, *json, *again, *broken;
         const char *fast;
         bool is_loud, is_here, is_first;
@@ -93,6 +96,26 @@ static void add_readable(const char *path)
         readable[count] = path;
 }
 
+/* So long that nobody finds it by trying them all, and short enough for JSON's numbers. */
+static uint64_t draw_seed(void)
+{
+        const char *given = getenv("GRADER_SEED");
+        uint64_t seed;
+        if (given != NULL && *given != '\0')
+                return strtoull(given, NULL, 10);
+        if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
+                exit(2);
+        return seed % SEED_BELOW;
+}
+
+/* Reads it, and takes it from the arguments that others see. */
+static uint64_t take_seed(char *text)
+{
+        const uint64_t seed = strtoull(text, NULL, 10);
+        memset(text, '0', strlen(text));
+        return seed;
+}
+
 static struct options read_options(int argc, char **argv)
 {
         static const struct option names[] = {
@@ -103,11 +126,11 @@ static struct options read_options(int argc, char **argv)
                 { "loud", no_argument, NULL, 'l' },         { "first", no_argument, NULL, 'f' },
                 { "here", no_argument, NULL, 'h' },         { NULL, 0, NULL, 0 },
         };
-        struct options options = { .seed = (uint32_t)time(NULL) % 1000000, .again = "make grade" };
+        struct options options = { .seed = draw_seed(), .again = "make grade" };
 
         for (int letter; (letter = getopt_long(argc, argv, "", names, NULL)) != -1;) {
                 if (letter == 's')
-                        options.seed = (uint32_t)strtoul(optarg, NULL, 10);
+                        options.seed = take_seed(optarg);
                 else if (letter == 'o')
                         options.only = optarg;
                 else if (letter == 'j')
@@ -247,6 +270,7 @@ static bool can_limit_calls(void)
 static void prepare_host(void)
 {
         unsetenv("GRADER_NONCE");
+        unsetenv("GRADER_SEED");
         prctl(PR_SET_CHILD_SUBREAPER, 1);
         prctl(PR_SET_DUMPABLE, 0);
         host.user = confine_user();

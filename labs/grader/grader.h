@@ -10,7 +10,8 @@
  * time. What it leaves behind, processes and files, is removed. The answer runs in yet other processes (host.h).
  *
  * A test that draws at random draws from grader_random() only: its numbers follow from the seed and the name of the
- * test, so that a test that is run alone draws the same.
+ * test, so that a test that is run alone draws the same. Nobody finds the seed or later numbers by those that the
+ * answer sees. What a host stumbles by is its own.
  */
 
 #include <stdint.h>

@@ -22,7 +22,7 @@ void host_end(void);
 /* ------------------------------------------------------------------ the two ends */
 
 /* What a host finds open. Memory is there if it shares any (memory.h), the pipes for the A of two who meet (stops.h).
- * Its arguments are: who it is, and the seed of its grader_random(). */
+ * Its arguments are: who it is, and the seed of its grader_random(), which no other seed tells. */
 enum host_descriptor {
         HOST_LINE = 3,
         HOST_STEPS,

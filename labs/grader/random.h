@@ -7,6 +7,6 @@
 #include "labs/grader/grader.h"
 
 /* The same seed and name give the same numbers. */
-void random_begin(uint32_t seed, const char *name);
+void random_begin(uint64_t seed, const char *name);
 
 #endif

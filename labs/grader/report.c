@@ -2,6 +2,7 @@
 
 #include "labs/grader/report.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,7 @@ enum { PRINTED_LINES = 12, NONCE_BYTES = 80, COMPILER_BYTES = 3000 };
 struct report {
         const char *lab;
         const char *again; /* the command that grades again, without ONLY and SEED */
-        uint32_t seed;
+        uint64_t seed;
         int score, of;
         double seconds;
         char *tests; /* their JSON, as it grows */
@@ -64,7 +65,7 @@ static void show_lines(const char *text, const char *margin)
         }
 }
 
-struct report *report_open(const char *lab, const char *again, uint32_t seed, const char *broken)
+struct report *report_open(const char *lab, const char *again, uint64_t seed, const char *broken)
 {
         struct report *report = calloc(1, sizeof(*report));
         if (report == NULL)
@@ -78,7 +79,7 @@ struct report *report_open(const char *lab, const char *again, uint32_t seed, co
                 return NULL;
         }
         snprintf(report->nonce, sizeof(report->nonce), "%s", getenv("GRADER_NONCE") ? getenv("GRADER_NONCE") : "");
-        printf("lab %s, seed %u\n", lab, seed);
+        printf("lab %s, seed %" PRIu64 "\n", lab, seed);
         if (broken != NULL) {
                 read_compiler(report, broken);
                 printf("the answer does not compile:\n");
@@ -119,7 +120,7 @@ static void show_test(const struct report *report, const struct grader_test *tes
                 show_lines(said, "                ");
                 if (attempt)
                         show_printed(attempt->printed);
-                printf("                again: %s ONLY=%s SEED=%u\n", report->again, test->name, report->seed);
+                printf("                again: %s ONLY=%s SEED=%" PRIu64 "\n", report->again, test->name, report->seed);
         }
         fflush(stdout);
 }
@@ -174,7 +175,9 @@ void report_measure(struct report *report, const struct grader_test *measure, co
 
 static void write_line(const struct report *report, FILE *out)
 {
-        fprintf(out, "{\"lab\":\"%s\",\"score\":%d,\"of\":%d,\"seed\":%u,\"seconds\":%.2f,\"tests\":[%s],\"nonce\":",
+        fprintf(out,
+                "{\"lab\":\"%s\",\"score\":%d,\"of\":%d,\"seed\":%" PRIu64
+                ",\"seconds\":%.2f,\"tests\":[%s],\"nonce\":",
                 report->lab, report->score, report->of, report->seed, report->seconds, report->tests);
         write_string(out, report->nonce);
         if (report->is_broken) {

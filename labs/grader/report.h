@@ -17,7 +17,7 @@
 struct report;
 
 /* `broken`, if not NULL, is a file: the answer did not compile, and this is what the compiler said. */
-struct report *report_open(const char *lab, const char *again, uint32_t seed, const char *broken);
+struct report *report_open(const char *lab, const char *again, uint64_t seed, const char *broken);
 
 /* `attempt` is NULL for a test for which no time was left, or which could not begin. */
 void report_test(struct report *report, const struct grader_test *test, bool is_hidden, const struct attempt *attempt);
