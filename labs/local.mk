@@ -107,6 +107,7 @@ EXTRA_DIST += \
         labs/instructor/isolation/solution/duty.c \
         labs/instructor/isolation/wrong-all.patch \
         labs/instructor/isolation/wrong-common.patch \
+        labs/instructor/isolation/wrong-first.patch \
         labs/instructor/isolation/wrong-hidden.patch \
         labs/instructor/isolation/wrong-neighbour.patch \
         labs/instructor/isolation/wrong-pairs.patch \

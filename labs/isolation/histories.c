@@ -7,6 +7,8 @@
 
 #include "labs/grader/grader.h"
 
+enum { LONG_LEAST = 500, LONG_MOST = 1000 };
+
 void history_read(struct history *history, const char *text)
 {
         memset(history, 0, sizeof(*history));
@@ -99,6 +101,28 @@ static void plant_ring(struct history *history, int count)
         }
         for (int i = 0; i < count; i++)
                 newest[i]++;
+}
+
+static void find_newest(const struct history *history)
+{
+        memset(newest, 0, sizeof(newest));
+        for (int t = 0; t < history->txns; t++)
+                for (int i = 0; i < history->txn[t].ops; i++) {
+                        const struct op *op = &history->txn[t].op[i];
+                        if (op->is_write && op->version > newest[op->item])
+                                newest[op->item] = op->version;
+                }
+}
+
+void history_add_skew(struct history *history)
+{
+        find_newest(history);
+        plant_ring(history, 2);
+}
+
+int history_draw_length(void)
+{
+        return LONG_LEAST + (int)grader_random(LONG_MOST - LONG_LEAST);
 }
 
 static void plant_torn(struct history *history)

@@ -21,4 +21,10 @@ enum anomaly {
 };
 void history_draw_anomaly(struct history *history, int txns, enum anomaly anomaly);
 
+/* Two more transactions, the last ones of any history without a cycle: write skew. */
+void history_add_skew(struct history *history);
+
+/* Of a history that is long: some hundred transactions. */
+int history_draw_length(void);
+
 #endif

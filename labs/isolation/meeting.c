@@ -8,6 +8,7 @@
 #include "labs/grader/grader.h"
 #include "labs/grader/steps.h"
 #include "labs/grader/worker.h"
+#include "labs/isolation/histories.h"
 #include "labs/isolation/judge.h"
 
 enum { STEPS_MOST = 200, SHOWN_BYTES = 1200 };
@@ -133,4 +134,10 @@ void crew_without_cycle(enum duty leave, int flags, int times)
                      recorded->txns);
         grader_check(judge_history(recorded, cycle, sizeof(cycle)) == 0,
                      "%d doctors leave and return, and the checker finds\n%s", DOCTORS, cycle);
+        if (recorded->txns > TXNS_MOST - 2)
+                return;
+        history_add_skew(recorded);
+        grader_check(judge_history(recorded, cycle, sizeof(cycle)) > 0,
+                     "after %d transactions of doctors two more with write skew: the checker finds no cycle",
+                     recorded->txns - 2);
 }

@@ -32,7 +32,8 @@ void meet_without_cycle(const struct meeting *held);
 /* The same of two who rely on others: neither begins again. */
 void meet_without_conflict(const struct meeting *held);
 
-/* Crews: each doctor, a process of its own, leaves and returns so many times, and stumbles. Nothing may go wrong. */
+/* Crews: each doctor, a process of its own, leaves and returns so many times, and stumbles. Nothing may go wrong, and
+ * the checker must be awake at the end of what it has looked at. */
 void crew_without_cycle(enum duty leave, int flags, int times);
 
 #endif

@@ -63,6 +63,9 @@ static void test_random(void)
                 history_draw_anomaly(&history, TXNS - ITEMS, (enum anomaly)(round % 4));
                 check_all_edges();
         }
+        history_draw_anomaly(&history, TXNS_MOST / 2 + (int)grader_random(TXNS_MOST / 2 - ITEMS),
+                             (enum anomaly)grader_random(4));
+        check_all_edges();
 }
 
 /* So many ways lead through a row of diamonds that none may be gone twice; and a long way back. */
