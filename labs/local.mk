@@ -228,6 +228,8 @@ EXTRA_DIST += \
         labs/structure/README.md \
         labs/structure/acts.c \
         labs/structure/acts.h \
+        labs/structure/changes.c \
+        labs/structure/changes.h \
         labs/structure/grade.c \
         labs/structure/measure.c \
         labs/structure/measure.h \
@@ -254,7 +256,9 @@ EXTRA_DIST += \
         labs/instructor/structure/wrong-full.patch \
         labs/instructor/structure/wrong-nodes.patch \
         labs/instructor/structure/wrong-outside.patch \
-        labs/instructor/structure/wrong-parts.patch
+        labs/instructor/structure/wrong-parts.patch \
+        labs/instructor/structure/wrong-unseen.patch \
+        labs/instructor/structure/wrong-wide.patch
 
 EXTRA_DIST += \
         labs/instructor/forged/calls.c.in \

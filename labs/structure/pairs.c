@@ -13,6 +13,7 @@
 #include "labs/grader/steps.h"
 #include "labs/grader/stops.h"
 #include "labs/structure/acts.h"
+#include "labs/structure/changes.h"
 
 enum { STEPS_MOST = 300, SPARSE = 16, SPARSE_MOST = 300000, KEYS_MOST = 1024, SHOWN_BYTES = 2500, PAGES_SHOWN = 3 };
 
@@ -104,6 +105,18 @@ static void act_b(void *arg)
 {
         (void)arg;
         act(1);
+}
+
+/* The same as act_b(), in a meeting of which the judge compares what has changed. */
+static void act_b_noted(void *arg)
+{
+        xac_env *env;
+        (void)arg;
+        environment_open("table.xac", TABLE_BYTES, XAC_NOSYNC, &env);
+        changes_note(MOMENT_B_BEGINS);
+        act(1);
+        changes_note(MOMENT_B_HAS_ENDED);
+        environment_close(env);
 }
 
 /* ------------------------------------------------------------------ what is judged */
@@ -246,17 +259,20 @@ static xac_stats stats_so_far(void)
         return stats;
 }
 
+/* Seen or not. */
+static bool writes_page(char who, size_t page)
+{
+        return changes_has(who, page) || steps_accessed(who, true, page * TABLE_PAGE_BYTES, TABLE_PAGE_BYTES);
+}
+
 static bool touches(char who, size_t page)
 {
-        return steps_accessed(who, false, page * TABLE_PAGE_BYTES, TABLE_PAGE_BYTES) ||
-               steps_accessed(who, true, page * TABLE_PAGE_BYTES, TABLE_PAGE_BYTES);
+        return writes_page(who, page) || steps_accessed(who, false, page * TABLE_PAGE_BYTES, TABLE_PAGE_BYTES);
 }
 
 static bool is_shared(size_t page)
 {
-        size_t start = page * TABLE_PAGE_BYTES;
-        return (steps_accessed('A', true, start, TABLE_PAGE_BYTES) && touches('B', page)) ||
-               (steps_accessed('B', true, start, TABLE_PAGE_BYTES) && touches('A', page));
+        return (writes_page('A', page) && touches('B', page)) || (writes_page('B', page) && touches('A', page));
 }
 
 /* What pairs had that conflicted, or could. */
@@ -332,19 +348,23 @@ static bool meet_pair(struct pair pair, int number)
         operations[0] = pair.a;
         operations[1] = pair.b;
         const uint64_t before = stats_so_far().conflicts;
-        bool stands = steps_meet(stop, act_a, act_b, NULL);
+        changes_note(MOMENT_BEGIN);
+        bool stands = steps_meet(stop, act_a, act_b_noted, NULL);
+        changes_note(MOMENT_END);
         grader_check(stands || stop != 1, "A never touched the table");
         grader_check(outcomes[0].err == 0 && outcomes[1].err == 0, "A returned %d, B returned %d", outcomes[0].err,
                      outcomes[1].err);
         const bool conflict = stats_so_far().conflicts != before;
         grader_check(writes || !is_writer(),
                      "A should only read, and has committed a write, for which it may begin again");
-        return conflict || is_any_shared(writes);
+        const bool waits = stands && !steps_passed();
+        return conflict || waits || is_any_shared(writes);
 }
 
 void meet_apart(int pairs, struct pair (*draw)(int number), const char *what)
 {
         struct shares shares = { 0 };
+        changes_prepare();
         for (int i = 0; i < pairs; i++)
                 if (meet_pair(draw(i), i))
                         count_shares(&shares);
