@@ -140,9 +140,11 @@ EXTRA_DIST += \
         labs/instructor/queue/wrong-again.patch \
         labs/instructor/queue/wrong-child.patch \
         labs/instructor/queue/wrong-forever.patch \
+        labs/instructor/queue/wrong-last.patch \
         labs/instructor/queue/wrong-limit.patch \
         labs/instructor/queue/wrong-memory.patch \
         labs/instructor/queue/wrong-oracle.patch \
+        labs/instructor/queue/wrong-pid.patch \
         labs/instructor/queue/wrong-polling.patch \
         labs/instructor/queue/wrong-reads.patch \
         labs/instructor/queue/wrong-thread.patch \

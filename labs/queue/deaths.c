@@ -73,6 +73,9 @@ static void check_tasks(void)
         else
                 grader_check(first <= 1, "%sA was nearly done with task 1; afterwards B has done it %d times", shown,
                              first);
+        grader_check(first == 0 || diary->first == 1,
+                     "%sA is dead, and task 1 is the oldest that nobody has: B took task %d before it", shown,
+                     diary->first);
 }
 
 void death_at_each_step(void)
@@ -132,6 +135,47 @@ void death_while_others_wait(void)
         office_join(b, "B", "though the queue is closed, and all is done");
 }
 
+static void take_and_leave(void *arg)
+{
+        (void)arg;
+        office_open();
+        int number = office_take();
+        grader_check(number == 1, "A took task %d, and 1 is there", number);
+        office_close();
+        diary->flag = 1;
+        while (diary->flag == 1)
+                poll(NULL, 0, 1);
+}
+
+void leaving_while_others_wait(void)
+{
+        office_begin(1);
+        pid_t a = worker_start(1, take_and_leave, NULL);
+        await(&diary->flag, a, START_MS);
+        grader_check(diary->flag == 1, "one task is there, and A did not get it in %d s", START_MS / 1000);
+        pid_t b = worker_start(2, work, NULL);
+        await(&diary->done[1], b, NOTICE_MS);
+        grader_check(
+                diary->done[1] == 1,
+                "A has the only task, and closes the environment; its process goes on. %d s later B has not got it",
+                NOTICE_MS / 1000);
+        diary->flag = 2;
+        worker_join(a, "A, who has closed the environment,");
+        worker_await_sleep(b, START_MS / 3);
+        office_shut();
+        office_join(b, "B", "though the queue is closed, and all is done");
+}
+
+/* Nobody else is done with what A has. */
+static void check_owned(void)
+{
+        int err = office_try_done(1);
+        grader_check(
+                err == QUEUE_UNKNOWN,
+                "A has task 1, and lives: queue_done(1) of another process returned %d, should return QUEUE_UNKNOWN",
+                err);
+}
+
 /* With a limit for the time that a task may take, in place of xac_alive(), B would get it: a longer one would find no
  * death in time. */
 static void let_work(pid_t a, bool is_stopped, bool is_closed)
@@ -156,6 +200,7 @@ void life_while_others_wait(bool is_stopped, bool is_closed)
 {
         pid_t a, b;
         begin_waiting(&a, &b);
+        check_owned();
         let_work(a, is_stopped, is_closed);
         diary->flag = 2;
         worker_join(a, "A, who has worked for long,");

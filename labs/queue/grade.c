@@ -120,6 +120,7 @@ static void test_widow(void)
 {
         office_open();
         death_while_others_wait();
+        leaving_while_others_wait();
 }
 
 static void test_living(void)

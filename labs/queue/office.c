@@ -115,8 +115,12 @@ void office_shut(void)
 void office_work(void *arg)
 {
         (void)arg;
-        for (int number; (number = office_take()) != 0;)
+        int first = 0;
+        for (int number; (number = office_take()) != 0;) {
+                if (first == 0)
+                        diary->first = first = number;
                 office_done(number);
+        }
         diary->ended++;
 }
 

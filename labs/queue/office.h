@@ -17,6 +17,7 @@ enum { TASKS_MOST = 200 };
 struct diary {
         atomic_int taken[TASKS_MOST]; /* how often queue_take() has returned it */
         atomic_int done[TASKS_MOST];  /* how often queue_done() has returned 0 for it */
+        atomic_int first;             /* the task that office_work() has taken first, last time */
         atomic_int ended;             /* workers to whom queue_take() has said QUEUE_END */
         atomic_int flag;              /* for the tests */
 };

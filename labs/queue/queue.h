@@ -33,13 +33,13 @@ struct queue {
  * it before the call or while it waits; the task has not been put. */
 int queue_put(xac_env *env, struct queue *queue, long number);
 
-/* Takes the oldest task that nobody alive has: one that was never taken, or whose worker has died meanwhile. Waits
- * while there is none. QUEUE_END: the queue is closed, and all tasks are done. While others still work on some, it
- * waits, as they may die. */
+/* Takes the oldest task that nobody alive has: one that was never taken, or whose worker has died meanwhile, or closed
+ * the environment, which is the same to xac_alive(). Waits while there is none. QUEUE_END: the queue is closed, and all
+ * tasks are done. While others still work on some, it waits, as they may die. */
 int queue_take(xac_env *env, struct queue *queue, long *number);
 
 /* The caller has done the task that it has taken: it is gone for good, and leaves room for another one. QUEUE_UNKNOWN:
- * the caller has no such task. */
+ * the caller has no such task, whoever else may have it. */
 int queue_done(xac_env *env, struct queue *queue, long number);
 
 /* No more tasks will be put. */
