@@ -71,6 +71,7 @@ EXTRA_DIST += \
         labs/instructor/race/wrong-helper.patch \
         labs/instructor/race/wrong-lock.patch \
         labs/instructor/race/wrong-numbers.patch \
+        labs/instructor/race/wrong-onelook.patch \
         labs/instructor/race/wrong-outside.patch \
         labs/instructor/race/wrong-reads.patch \
         labs/instructor/race/wrong-receipt.patch \

@@ -71,9 +71,13 @@ static size_t act_lost(const void *in, size_t in_len, void *out, size_t out_most
 static size_t act_torn(const void *in, size_t in_len, void *out, size_t out_most)
 {
         const struct counted *counted = in;
-        long torn = bank_torn(plain_bank(), counted->all, counted->looks);
+        struct bank *plain = plain_bank();
         (void)in_len;
         (void)out_most;
+        if (counted->is_stepped)
+                stops_watch(plain, sizeof(*plain), true);
+        long torn = bank_torn(plain, counted->all, counted->looks);
+        stops_watch(NULL, 0, false);
         memcpy(out, &torn, sizeof(torn));
         return sizeof(torn);
 }

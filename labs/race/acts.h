@@ -35,6 +35,7 @@ struct counted {
         long all; /* bank_lost(): what the bank held before; bank_torn(): the total */
         long deposited;
         int looks;
+        bool is_stepped; /* bank_torn(): each access is a step */
 };
 
 /* What an operation has come to. */

@@ -32,7 +32,8 @@ long bank_total(const struct bank *bank);
 /* Tellers have deposited `deposited` in all into a bank that held `before`. How much of it is lost? */
 long bank_lost(const struct bank *bank, long before, long deposited);
 
-/* Looks at a bank that holds `total`, `looks` times, while others only transfer. How many looks saw another sum? */
+/* Looks at a bank that holds `total`, `looks` times, while others only transfer. How many looks saw another sum? The
+ * bank may change between two looks, and in one. */
 int bank_torn(const struct bank *bank, long total, int looks);
 
 /* Part 3: the same in transactions. `bank` is a view of a file of `env`. Return 0, NO_MONEY, or the error of libxac. */

@@ -14,7 +14,7 @@
 #include "labs/race/meeting.h"
 #include "labs/race/tellers.h"
 
-enum { ROUNDS = 200, LOOKS = 3, PLAIN_STEPS = 60 };
+enum { ROUNDS = 200, LOOKS_MOST = 9, PLAIN_STEPS = 60, LOOK_STEPS = 300 };
 
 /* ------------------------------------------------------------------ part 1 */
 
@@ -54,7 +54,8 @@ static void test_serial(void)
 /* ------------------------------------------------------------------ part 2 */
 
 static struct bank *plain;
-static long *torn; /* what B has counted, in memory that is shared */
+static long *torn; /* what bank_torn() has counted, in memory that is shared */
+static struct counted looked;
 
 static void deposit_plainly(void *arg)
 {
@@ -77,7 +78,7 @@ static void test_lost(void)
                 bool stands = steps_meet(n, deposit_plainly, deposit_plainly, NULL);
                 long lost = 20 + 100L * ACCOUNTS - balance_sum(plain->balance);
                 long said = 0;
-                host_do(ACT_LOST, &(struct counted){ 100L * ACCOUNTS, 20, 0 }, sizeof(struct counted), &said,
+                host_do(ACT_LOST, &(struct counted){ 100L * ACCOUNTS, 20, 0, false }, sizeof(struct counted), &said,
                         sizeof(said));
                 grader_check(said == lost,
                              "two tellers deposit 10 each into account 3: of 120 it holds %ld\n"
@@ -93,20 +94,20 @@ static void test_lost(void)
 static void look(void *arg)
 {
         (void)arg;
-        host_do(ACT_TORN, &(struct counted){ 100L * ACCOUNTS, 0, LOOKS }, sizeof(struct counted), torn, sizeof(*torn));
+        host_do(ACT_TORN, &looked, sizeof(looked), torn, sizeof(*torn));
 }
 
-static void test_torn(void)
+/* B looks, while A stands in a transfer. */
+static void check_still(void)
 {
         long seen = 0;
-        plain = plain_bank();
-        torn = shared_memory(sizeof(*torn));
         for (int n = 1; n < PLAIN_STEPS; n++) {
                 balance_all(plain->balance, 100);
                 *torn = -1;
+                looked = (struct counted){ 100L * ACCOUNTS, 0, 1 + (int)grader_random(LOOKS_MOST), false };
                 bool stands = steps_meet(n, transfer_plainly, look, NULL);
-                grader_check(*torn == 0 || *torn == LOOKS, "%d looks at a bank that stands still: bank_torn() says %ld",
-                             LOOKS, *torn);
+                grader_check(*torn == 0 || *torn == looked.looks,
+                             "%d looks at a bank that stands still: bank_torn() says %ld", looked.looks, *torn);
                 seen += *torn;
                 if (!stands) {
                         grader_check(*torn == 0, "no transfer is under way, and bank_torn() says %ld", *torn);
@@ -114,6 +115,43 @@ static void test_torn(void)
                 }
         }
         grader_check(seen > 0, "A was stopped in the middle of bank_transfer(), and bank_torn() always said 0");
+}
+
+static void take_away(void *account)
+{
+        plain->balance[*(int *)account] -= 40;
+}
+
+/* A looks, and is stopped before each of its steps in turn. Meanwhile 40 go from an account: all looks after that see
+ * it, and none before. So what A counts falls from all looks to none, by one at most from step to step. */
+static void check_changing(void)
+{
+        int account = (int)grader_random(ACCOUNTS);
+        long before;
+        bool stands = true;
+        looked = (struct counted){ 100L * ACCOUNTS, 0, 2 + (int)grader_random(2), true };
+        before = looked.looks;
+        for (int n = 1; stands && n <= LOOK_STEPS; n++) {
+                balance_all(plain->balance, 100);
+                *torn = -1;
+                stands = steps_meet(n, look, take_away, &account);
+                grader_check(*torn == before || (*torn == before - 1 && n > 1),
+                             "before step %d of %d looks 40 go from account %d: bank_torn() says %ld; one step earlier "
+                             "%ld looks saw it",
+                             n, looked.looks, account, *torn, before);
+                before = *torn;
+        }
+        steps_require_end(stands, LOOK_STEPS, "bank_torn(), for two or three looks,");
+        grader_check(before == 0, "bank_torn() has come to its end, and then 40 go from account %d: it says %ld",
+                     account, before);
+}
+
+static void test_torn(void)
+{
+        plain = plain_bank();
+        torn = shared_memory(sizeof(*torn));
+        check_still();
+        check_changing();
 }
 
 /* ------------------------------------------------------------------ part 3 */
