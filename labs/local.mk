@@ -260,6 +260,7 @@ EXTRA_DIST += \
         labs/instructor/structure/wrong-nodes.patch \
         labs/instructor/structure/wrong-outside.patch \
         labs/instructor/structure/wrong-parts.patch \
+        labs/instructor/structure/wrong-scan.patch \
         labs/instructor/structure/wrong-unseen.patch \
         labs/instructor/structure/wrong-wide.patch
 

@@ -11,6 +11,7 @@
 #       SHOW_FILES = show.c     of `make show`, a program that shows something; none: no such target
 #       XAC = libxac            what it is built against, as pkg-config knows it; empty: nothing
 #       ACCESS = yes            the grader sees each access of the answer (access.h)
+#       WRAP = ...              functions of libxac: where the answer calls NAME(), it calls __wrap_NAME() of acts.c
 #       MEASURE = yes           the grader measures answers that get all marks: they are compiled a second time, optimized
 #       SHOW_FAST = yes         `make show` measures: for it the answer is optimized, and its accesses are not seen
 #
@@ -89,6 +90,8 @@ ifneq ($(ACCESS),)
   access_libs := -Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset
 endif
 libs = $(LDFLAGS) $(access_libs) $(xac_libs)
+# Of what has acts.c.
+host_libs = $(LDFLAGS) $(access_libs) $(WRAP:%=-Wl,--wrap=%) $(xac_libs)
 
 # What tests and acts share; tests; the host, which the answer becomes part of.
 shared = memory.c random.c $(if $(strip $(XAC)),environment.c)
@@ -128,14 +131,14 @@ show: $(WORK)/show
 	@$<
 
 $(WORK)/show: $(show_answer) $(here_objects) $(SHOW_FILES:%.c=$(GRADER)/lab/%.o)
-	@$(CC) $(lab_cflags) -o $@ $^ $(libs)
+	@$(CC) $(lab_cflags) -o $@ $^ $(host_libs)
 endif
 
 clean:
 	rm -rf $(OUT)
 
 $(WORK)/debug: $(answer_objects) $(here_objects) $(GRADER)/lab/grade.o $(if $(HIDDEN),$(GRADER)/hidden/hidden.o)
-	@$(CC) $(lab_cflags) -o $@ $^ $(libs)
+	@$(CC) $(lab_cflags) -o $@ $^ $(host_libs)
 
 # Nobody else reads what it has of the hidden tests.
 $(GRADER)/grade: $(grade_objects)
@@ -148,7 +151,7 @@ $(GRADER)/confine: $(GRADER)/grader/confine_main.o $(GRADER)/grader/confine.o
 # For `judge`.
 $(GRADER)/settings: always | $(GRADER)/include/labs
 	@printf '%s\n' "LAB='$(LAB)'" "LABS='$(LABS)'" "CC='$(CC)'" "CFLAGS='$(answer_cflags)'" "ACCESS='$(access_cflags)'" \
-	        "LIBS='$(libs)'" "MEASURE='$(MEASURE)'" "VARIANT='$(abspath $(VARIANT))'" "ANSWER_FILES='$(ANSWER_FILES)'" "ANSWER_NAMES='$(ANSWER_NAMES)'" \
+	        "LIBS='$(host_libs)'" "MEASURE='$(MEASURE)'" "VARIANT='$(abspath $(VARIANT))'" "ANSWER_FILES='$(ANSWER_FILES)'" "ANSWER_NAMES='$(ANSWER_NAMES)'" \
 	        "GIVEN_FILES='$(GIVEN_FILES)'" "GIVEN_NAMES='$(GIVEN_NAMES)'" "READABLE='$(xac_readable)'" >$@
 
 ifneq ($(VARIANT),)

@@ -263,6 +263,14 @@ bool steps_accessed(char who, bool is_write, size_t offset, size_t byte_len)
         return false;
 }
 
+int steps_at(char who, size_t offset)
+{
+        int count = 0;
+        for (int i = 0; i < notes(); i++)
+                count += memory_stops()->note[i].who == who && memory_stops()->note[i].offset == offset;
+        return count;
+}
+
 int steps_taken(char who, bool are_writes)
 {
         int count = 0;

@@ -46,6 +46,9 @@ void steps_show(char *text, size_t text_bytes, void (*name_of)(size_t offset, ch
  */
 bool steps_accessed(char who, bool is_write, size_t offset, size_t byte_len);
 
+/* How often did it access this byte? */
+int steps_at(char who, size_t offset);
+
 /* How many reads and writes, or writes alone, are among them. */
 int steps_taken(char who, bool are_writes);
 

@@ -15,6 +15,7 @@
 enum { SPIN_NS = 8000 };
 
 static const char *watched;
+static size_t watched_len;
 static bool watched_is_plain;
 
 /* Asks the test before a step, and waits until that lets it go on; when the test has closed its end, for good. */
@@ -67,8 +68,15 @@ void stops_watch(const void *start, size_t byte_len, bool is_plain)
         if (start == NULL && watched != NULL)
                 complete_write();
         watched = start;
+        watched_len = byte_len;
         watched_is_plain = is_plain;
         access_watch(start, byte_len, start == NULL ? NULL : take_step);
+}
+
+void stops_at_end(void)
+{
+        if (watched != NULL)
+                take_step(watched + watched_len, 1, true);
 }
 
 /* So that time between two accesses tells nothing. */

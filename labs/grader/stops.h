@@ -16,6 +16,10 @@
  * (not so in a view of libxac: what a write has written is then not shown). NULL: no more steps. */
 void stops_watch(const void *start, size_t byte_len, bool is_plain);
 
+/* A step, too, where stops_watch() has begun, but for plain memory: a write of the byte behind the memory. For acts
+ * that know when a transaction ends, whose accesses may not have been seen. */
+void stops_at_end(void);
+
 /* Before one in eight accesses of this process others may run: for crews. */
 void stops_stumble(const void *start, size_t byte_len);
 

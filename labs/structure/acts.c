@@ -103,6 +103,44 @@ static size_t act_inspect(const void *in, size_t in_len, void *out, size_t out_m
         return (count + 1) * sizeof(struct outcome);
 }
 
+/* ------------------------------------------------------------------ a transaction ends */
+
+/* There A may stand, whatever of its accesses has been seen: what it shares with B is then a conflict. */
+struct ended {
+        int (*body)(void *arg);
+        void *arg;
+};
+
+static int ended_body(void *arg)
+{
+        const struct ended *ended = arg;
+        int err = ended->body(ended->arg);
+        stops_at_end();
+        return err;
+}
+
+// NOLINTBEGIN(bugprone-reserved-identifier)
+
+int __real_xac_run(xac_env *env, int flags, int (*body)(void *arg), void *arg);
+int __wrap_xac_run(xac_env *env, int flags, int (*body)(void *arg), void *arg);
+int __real_xend(xac_env *env);
+int __wrap_xend(xac_env *env);
+
+int __wrap_xac_run(xac_env *env, int flags, int (*body)(void *arg), void *arg)
+{
+        return __real_xac_run(env, flags, ended_body, &(struct ended){ body, arg });
+}
+
+int __wrap_xend(xac_env *env)
+{
+        stops_at_end();
+        return __real_xend(env);
+}
+
+// NOLINTEND(bugprone-reserved-identifier)
+
+/* ------------------------------------------------------------------ by the code in transactions */
+
 static struct outcome shared_operation(const struct operation *operation)
 {
         struct outcome outcome = { 0, false, 0 };

@@ -15,7 +15,15 @@
 #include "labs/structure/acts.h"
 #include "labs/structure/changes.h"
 
-enum { STEPS_MOST = 300, SPARSE = 16, SPARSE_MOST = 300000, KEYS_MOST = 1024, SHOWN_BYTES = 2500, PAGES_SHOWN = 3 };
+enum {
+        STEPS_MOST = 300,
+        SPARSE = 16,
+        SPARSE_MOST = 300000,
+        KEYS_MOST = 1024,
+        SHOWN_BYTES = 2500,
+        PAGES_SHOWN = 3,
+        ENDS_MOST = 3
+};
 
 static xac_env *table_env;
 static const void *table_view;
@@ -182,7 +190,10 @@ static void describe(int number, char *text, size_t text_bytes)
 
 static void name_of(size_t offset, char *name, size_t name_bytes)
 {
-        snprintf(name, name_bytes, "page %zu, byte %zu", offset / TABLE_PAGE_BYTES, offset % TABLE_PAGE_BYTES);
+        if (offset == TABLE_BYTES)
+                snprintf(name, name_bytes, "no more: its transaction ends");
+        else
+                snprintf(name, name_bytes, "page %zu, byte %zu", offset / TABLE_PAGE_BYTES, offset % TABLE_PAGE_BYTES);
 }
 
 static _Noreturn void fail(const char *what)
@@ -357,6 +368,8 @@ static bool meet_pair(struct pair pair, int number)
         const bool conflict = stats_so_far().conflicts != before;
         grader_check(writes || !is_writer(),
                      "A should only read, and has committed a write, for which it may begin again");
+        grader_check(steps_at('A', TABLE_BYTES) <= ENDS_MOST,
+                     "A takes %d transactions for one operation, of which one is enough", steps_at('A', TABLE_BYTES));
         const bool waits = stands && !steps_passed();
         return conflict || waits || is_any_shared(writes);
 }
