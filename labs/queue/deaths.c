@@ -161,7 +161,7 @@ void leaving_while_others_wait(void)
                 NOTICE_MS / 1000);
         diary->flag = 2;
         worker_join(a, "A, who has closed the environment,");
-        worker_await_sleep(b, START_MS / 3);
+        worker_await_sleep(b, WAIT_MS);
         office_shut();
         office_join(b, "B", "though the queue is closed, and all is done");
 }
