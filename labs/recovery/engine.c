@@ -23,6 +23,7 @@ enum {
         ROOM_SHARE = 4,         /* a part of engine.room for each recovery, */
         ROOM_LEAST = 1000,      /* and no more of them, but the first that finds a commit */
         GO_ON_EVERY = 16,
+        SPOIL_EVERY = 4,     /* of so many disks one has garbage where nobody needs to read */
         FRESH_BATCHES = 8,   /* one batch in so many goes to a process that has seen no disk: that takes a while */
         ALONE = 400,         /* and so many disks of a story alone */
         FRESH_SECONDS = 100, /* and one second power cut */
@@ -216,7 +217,10 @@ static void add_to_batch(void *arg, const struct image *image)
         const struct judgement *judgement = arg;
         struct batch *batch = judgement->batch;
         batch->cut[batch->count] = get_cut(judgement->generation);
-        batch->image[batch->count++] = *image;
+        batch->image[batch->count] = *image;
+        if (grader_random(SPOIL_EVERY) == 0)
+                image_spoil(&batch->image[batch->count]);
+        batch->count++;
         (*judgement->counted)++;
         if (batch->count == DISKS_TOGETHER)
                 judge_batch(judgement->generation, batch, judgement->go_on);

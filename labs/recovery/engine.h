@@ -7,6 +7,9 @@
  * disk that this can leave (images.h). What is found must be the state after some commit: at least after the last one
  * that was acknowledged, at most after the last one that was begun.
  *
+ * One disk of four has garbage, too, in whatever area or page at home the manifest says that nobody needs: where a page
+ * lies is in the manifest alone.
+ *
  * Each cut has its share of what can be tried, so that no answer keeps the test from the later ones by writing a lot.
  *
  * The first disk that is recovered wrongly is the shortest: of the earliest cut, with the fewest lost sectors. It is

@@ -59,10 +59,31 @@ static void test_again(void)
         judge("AsAcAs", "Ac", ENGINE_EVERYWHERE);
 }
 
+/* Each recovery begins a life with the next number, and the manifest says it. */
+static void check_lives(void)
+{
+        static struct disk disk;
+        const struct change change = { 1, 1 };
+        log_format(&disk);
+        for (uint32_t life = 1; life < 6; life++) {
+                struct log log = { .disk = &disk }, on_disk = log;
+                answer_recover(&log);
+                grader_check(log.incarnation == life + 1,
+                             "log_recover() finds incarnation %u on disk, and goes on with %u; should with %u", life,
+                             log.incarnation, life + 1);
+                grader_check(manifest_read(&on_disk) && on_disk.manifest.incarnation == life + 1,
+                             "after log_recover() the manifest has incarnation %u, should have %u",
+                             on_disk.manifest.incarnation, life + 1);
+                log_append(&log, &change, 1);
+                log_sync(&log);
+        }
+}
+
 static void test_discarded(void)
 {
         judge("aa", "as", ENGINE_EVERYWHERE);
         judge("Aaa", "asas", ENGINE_EVERYWHERE);
+        check_lives();
 }
 
 static const struct grader_test tests[] = {

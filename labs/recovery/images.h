@@ -24,6 +24,7 @@ struct image {
         int lost;                   /* sectors that hold something else than was written last */
         int unsynced;               /* sectors that may */
         uint8_t fate[DISK_SECTORS]; /* enum fate */
+        uint8_t spoilt[DISK_FILES]; /* pages of each file that image_spoil() has changed: 1 << page, added up */
 };
 
 enum fate { FATE_ARRIVED, FATE_OLDER, FATE_TORN, FATE_GARBAGE };
@@ -32,5 +33,9 @@ enum fate { FATE_ARRIVED, FATE_OLDER, FATE_TORN, FATE_GARBAGE };
  * there are no more. */
 bool images_each(const struct trace *trace, int events, uint64_t most,
                  void (*judge)(void *arg, const struct image *image), void *arg);
+
+/* Makes garbage of each page of the areas and of home from which no recovery needs to read: what the manifest names is
+ * in its area, all else at home. */
+void image_spoil(struct image *image);
 
 #endif

@@ -16,7 +16,7 @@
  *   manifest     says which checkpoint holds: from which position on the log is to be replayed (the redo point), and
  *                which area has its pages. It has two slots; the newest valid one is believed
  *   recovery     what happens when the log is opened: area, home, replay, and a checkpoint
- *   incarnation  number of a life of the log, from one recovery to the next
+ *   incarnation  number of a life of the log, from one recovery to the next: each recovery goes on with the next number
  *
  * A commit is durable when its record is. A record adds, so it must not be applied twice.
  *
@@ -106,9 +106,10 @@ void manifest_write(struct log *log, struct manifest manifest);
 /* Applies the records from log->end on, as long as they are valid; moves log->end and log->sequence behind them. */
 void log_replay(struct log *log);
 
-/* Brings all dirty pages home, and moves log->redo to log->end; the manifest says this redo point, and the number of
- * the newest commit. All commits so far are durable when it returns. The
- * power may fail at any time. */
+/* Brings all dirty pages home, and moves log->redo to log->end; the manifest says this redo point, the number of the
+ * newest commit, and which pages were dirty and are in its area. All commits so far are durable when it returns, and
+ * home holds what log->page does. The power may fail at any time. Whatever the manifest says then, what it names must
+ * be found in its area, and all other pages at home. */
 void log_checkpoint(struct log *log);
 
 /* log->disk is set, all else is zero. Afterwards the log can be used: everything that was durable is in log->page, and

@@ -74,6 +74,27 @@ static void check_manifest(const struct log *log, const struct history *history)
         grader_check(manifest->sequence == (uint64_t)history->appended,
                      "after commit %d log_checkpoint() writes a manifest with sequence %" PRIu64, history->appended,
                      manifest->sequence);
+        grader_check(manifest->area <= 1, "log_checkpoint() writes a manifest with area %d; there are 0 and 1",
+                     manifest->area);
+}
+
+/* On the disk, when all that was written has arrived. */
+static void check_home(const struct log *log, const struct history *history)
+{
+        struct log on_disk = { .disk = log->disk };
+        for (int page = 0; page < PAGES; page++) {
+                page_read(&on_disk, DISK_HOME, page);
+                grader_check(memcmp(on_disk.page[page], history->state[history->appended][page], PAGE_BYTES) == 0,
+                             "after commit %d log_checkpoint() has not brought page %d home: there is something else",
+                             history->appended, page);
+        }
+}
+
+static void check_checkpoint(const struct log *log, const struct history *history)
+{
+        check_pages(log, history, "log_checkpoint()");
+        check_manifest(log, history);
+        check_home(log, history);
 }
 
 void story_run(const char *story, struct log *log, struct history *history)
@@ -91,8 +112,7 @@ void story_run(const char *story, struct log *log, struct history *history)
                 } else if (*step == 'c') {
                         trace_call(disk->trace, story_checkpoint);
                         answer_checkpoint(log);
-                        check_pages(log, history, "log_checkpoint()");
-                        check_manifest(log, history);
+                        check_checkpoint(log, history);
                         history->acknowledged = history->appended;
                 } else if (*step == 'r') {
                         memset(log, 0, sizeof(*log));

@@ -75,6 +75,20 @@ void tell_events(struct text *text, const struct trace *trace, int cut)
                 i += tell_event(group < skipped ? &ignored : text, trace, i, cut);
 }
 
+/* Where image_spoil() has been. */
+static void tell_spoilt(struct text *text, const struct image *image)
+{
+        for (enum disk_file file = DISK_AREA_0; file <= DISK_HOME; file++) {
+                if (image->spoilt[file] == 0)
+                        continue;
+                tell(text, "    %s, page", disk_file_name(file));
+                for (int page = 0; page < PAGES; page++)
+                        if (image->spoilt[file] >> page & 1)
+                                tell(text, " %d", page);
+                tell(text, ": garbage, for the manifest says that nobody needs to read there\n");
+        }
+}
+
 void tell_cut(struct text *text, const struct generation *generation)
 {
         static const char *const fates[] = { "arrived", "what it held before", "half of what was written (torn)",
@@ -92,6 +106,7 @@ void tell_cut(struct text *text, const struct generation *generation)
                 disk_sector_name(sector, name, sizeof(name));
                 tell(text, "    %s: %s\n", name, fates[generation->image->fate[sector]]);
         }
+        tell_spoilt(text, generation->image);
 }
 
 static int count_differences(int64_t a[PAGES][PAGE_WORDS], int64_t b[PAGES][PAGE_WORDS])

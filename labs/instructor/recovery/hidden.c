@@ -67,8 +67,12 @@ static void check_cost(const char *story, int pages)
                      count_events(EVENT_WRITE), sectors);
         grader_check(count_events(EVENT_SYNC) <= 4, "a checkpoint syncs %d times, 4 are enough",
                      count_events(EVENT_SYNC));
-        grader_check(log.manifest.pages == dirty, "the manifest says that pages 0x%x are in the area, should say 0x%x",
-                     log.manifest.pages, dirty);
+        struct log on_disk = { .disk = &disk };
+        grader_check(manifest_read(&on_disk) && on_disk.manifest.pages == dirty,
+                     "the manifest says that pages 0x%x are in the area, should say 0x%x", on_disk.manifest.pages,
+                     dirty);
+        grader_check(on_disk.manifest.incarnation == log.incarnation,
+                     "the manifest says incarnation %u, and the log %u", on_disk.manifest.incarnation, log.incarnation);
         for (int page = 0; page < PAGES; page++)
                 grader_check(!log.is_dirty[page], "after a checkpoint page %d is still said to be dirty", page);
 }
