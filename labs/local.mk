@@ -174,6 +174,7 @@ EXTRA_DIST += \
         labs/instructor/versions/solution/versions.c \
         labs/instructor/versions/wrong-calls.patch \
         labs/instructor/versions/wrong-copy.patch \
+        labs/instructor/versions/wrong-deaf.patch \
         labs/instructor/versions/wrong-flags.patch \
         labs/instructor/versions/wrong-forward.patch \
         labs/instructor/versions/wrong-goes.patch \
@@ -215,6 +216,7 @@ EXTRA_DIST += \
         labs/instructor/recovery/hidden.c \
         labs/instructor/recovery/mutants \
         labs/instructor/recovery/solution/recovery.c \
+        labs/instructor/recovery/wrong-away.patch \
         labs/instructor/recovery/wrong-checksum.patch \
         labs/instructor/recovery/wrong-flood.patch \
         labs/instructor/recovery/wrong-incarnation.patch \

@@ -57,6 +57,11 @@ variant := $(if $(VARIANT),-$(basename $(notdir $(VARIANT))))
 WORK := $(abspath $(OUT))/$(if $(filter $(HERE),$(answer)),own,$(subst /,_,$(patsubst $(LABS)/%,%,$(answer))))$(HIDDEN:%=-hidden)$(variant)
 GRADER := $(abspath $(OUT))/grader$(HIDDEN:%=-hidden)$(variant)
 hidden := $(LABS)/instructor/$(LAB)
+ifneq ($(HIDDEN),)
+  ifeq ($(wildcard $(hidden)/hidden.c),)
+    $(error The hidden tests are in labs/instructor, which is not here: `make grade` without HIDDEN gives the points of all others)
+  endif
+endif
 variant_header := $(if $(VARIANT),$(GRADER)/variant/labs/$(LAB)/variant.h)
 
 ifneq ($(strip $(XAC)),)
