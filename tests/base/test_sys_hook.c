@@ -68,6 +68,8 @@ static int one_call(enum sys_call call, int fd, void *memory)
                 return sys_truncate(fd, 4096);
         case SYS_ALLOCATE:
                 return sys_allocate(fd, 0, 4096);
+        case SYS_PUNCH:
+                return sys_punch_hole(fd, 0, 4096);
         case SYS_SEEK:
                 other = sys_is_hole_from(fd, 0);
                 return other < 0 ? other : 0;
