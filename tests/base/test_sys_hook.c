@@ -35,7 +35,7 @@ static int count_name(void *count, const char *name)
         return 0;
 }
 
-/* One call of each kind, on `fd` and the page `memory`, harmless when it succeeds. */
+/* One call of each kind, on `fd` and the page `memory`, harmless when it succeeds. Long because it is a list. */
 static int one_call(enum sys_call call, int fd, void *memory)
 {
         struct stat st;
