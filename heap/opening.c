@@ -100,7 +100,9 @@ int xac_heap_open(xac_env *env, const char *file, int flags, xac_heap **heap)
 int xac_heap_trim(xac_heap *heap, int (*progress)(void *arg, uint64_t done, uint64_t total), void *arg,
                   uint64_t *trimmed)
 {
-        return heap ? page_trim(heap->arena, progress, arg, trimmed) : -EINVAL;
+        if (!heap)
+                return -EINVAL;
+        return arena_txn(heap->arena) ? -EBUSY : page_trim(heap->arena, progress, arg, trimmed);
 }
 
 int xac_heap_close(xac_heap *heap)

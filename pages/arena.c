@@ -226,7 +226,9 @@ void arena_close(struct xac_arena *arena)
 int xac_arena_trim(xac_arena *arena, int (*progress)(void *arg, uint64_t done, uint64_t total), void *arg,
                    uint64_t *trimmed)
 {
-        return arena ? page_trim(arena, progress, arg, trimmed) : -EINVAL;
+        if (!arena || (arena->env && arena_txn(arena)))
+                return arena ? -EBUSY : -EINVAL;
+        return page_trim(arena, progress, arg, trimmed);
 }
 
 int xac_arena_close(xac_arena *arena)

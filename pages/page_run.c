@@ -114,23 +114,21 @@ int arena_move(const struct xac_arena *arena, page_no to, page_no from)
 
 /* ---- pages of nothing ---- */
 
-static void clear_plain(const struct xac_arena *arena, char *page)
+/* A hint: in a pool it stays. */
+static int give_plain(const struct xac_arena *arena, char *page)
 {
-        if (arena->pool || madvise(page, arena->page_bytes, arena->fd >= 0 ? MADV_REMOVE : MADV_DONTNEED))
-                memset(page, 0, arena->page_bytes);
+        if (!arena->pool)
+                (void)madvise(page, arena->page_bytes, arena->fd >= 0 ? MADV_REMOVE : MADV_DONTNEED);
+        return 0;
 }
 
 int arena_clear(const struct xac_arena *arena, page_no page)
 {
-        if (!arena->env) {
-                clear_plain(arena, arena->base + ((uint64_t)page << arena->page_shift));
-                return 0;
-        }
         char *bytes = arena_write(arena, page);
         if (!bytes)
                 return ARENA_LOST;
         memset(bytes, 0, arena->page_bytes);
-        return 0;
+        return arena->env ? 0 : give_plain(arena, bytes);
 }
 
 /* ---- transactions ---- */

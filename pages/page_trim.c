@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "pages/page_trim.h"
 
-#include <errno.h>
-
 #include "base/zeros.h"
 #include "pages/page_group.h"
 
@@ -72,8 +70,6 @@ int page_trim(struct xac_arena *arena, int (*progress)(void *arg, uint64_t done,
         *trimmed = 0;
         if (arena->snapshot)
                 return XAC_WROTE;
-        if (arena->env && arena_txn(arena))
-                return -EBUSY;
         const uint64_t group_bytes = (uint64_t)GROUP_PAGES << arena->page_shift;
         int err = arena_run(arena, XAC_RDONLY, count_groups, &count);
         for (uint32_t group = 0; group < count.groups && !err; group++) {

@@ -11,7 +11,7 @@
 
 #include "pages/arena.h"
 
-/* What xac_arena_trim() and xac_heap_trim() do. */
+/* What xac_arena_trim() and xac_heap_trim() do, outside of transactions. */
 int page_trim(struct xac_arena *arena, int (*progress)(void *arg, uint64_t done, uint64_t total), void *arg,
               uint64_t *trimmed);
 

@@ -147,12 +147,9 @@ static void progress_comes_to_its_end_or_ends_it(int way)
 
 static void within_a_transaction_it_is_refused(int way)
 {
-        uint64_t trimmed = 1;
-
         ways_open(way);
         ways_begin();
-        check_code(xac_arena_trim(ways.arena, NULL, NULL, &trimmed), -EBUSY);
-        check_equal(trimmed, 0);
+        check_code(xac_arena_trim(ways.arena, NULL, NULL, NULL), -EBUSY);
         ways_abort();
         check_code(xac_arena_trim(NULL, NULL, NULL, NULL), -EINVAL);
         check_ok(xac_arena_trim(ways.arena, NULL, NULL, NULL)); /* of an arena in which nothing was written */
