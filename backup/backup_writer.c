@@ -11,6 +11,7 @@
 
 #include "backup/page_checksum.h"
 #include "base/sys.h"
+#include "base/zeros.h"
 #include "recovery/manifest_slot.h"
 #include "recovery/recover.h"
 #include "recovery/seal.h"
@@ -170,7 +171,7 @@ static int put_run(struct backup_writer *writer, uint64_t page_no, const unsigne
         uint32_t run = 0;
         int err = 0;
 
-        for (; !err && run < count && !page_is_zero(bytes + (size_t)run * page_bytes, page_bytes); run++) {
+        for (; !err && run < count && !are_zeros(bytes + (size_t)run * page_bytes, page_bytes); run++) {
                 const unsigned char *page = bytes + (size_t)run * page_bytes;
 
                 if (writer->is_incremental)

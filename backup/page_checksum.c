@@ -37,12 +37,3 @@ uint64_t page_checksum(const void *bytes, size_t byte_len)
 {
         return (uint64_t)checksum_crc32c(0, bytes, byte_len) << 32 | mix(bytes, byte_len);
 }
-
-bool page_is_zero(const void *bytes, size_t byte_len)
-{
-        const char *at = bytes;
-        uint64_t first;
-
-        memcpy(&first, at, sizeof(first));
-        return !first && memcmp(at, at + sizeof(first), byte_len - sizeof(first)) == 0;
-}

@@ -9,12 +9,10 @@
  * to do with it.
  */
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* byte_len: a multiple of 32. */
 uint64_t page_checksum(const void *bytes, size_t byte_len);
-bool page_is_zero(const void *bytes, size_t byte_len);
 
 #endif

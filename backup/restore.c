@@ -13,6 +13,7 @@
 #include "backup/backup_writer.h"
 #include "backup/page_checksum.h"
 #include "base/sys.h"
+#include "base/zeros.h"
 
 /* One of the backups. */
 struct link {
@@ -164,7 +165,7 @@ static int read_from(struct restore *restore, struct link *link, uint32_t file_n
                                    link->path, name);
         if (err)
                 return trouble_with(restore->trouble, err, link->path);
-        if (page_is_zero(bytes, page_bytes)) /* a hole of any length costs nothing, and would be written out */
+        if (are_zeros(bytes, page_bytes)) /* a hole of any length costs nothing, and would be written out */
                 return trouble_say(restore->trouble, XAC_CORRUPT,
                                    "%s/%s, offset %" PRIu64
                                    ": the page is zeros, and a backup has none of these: it was "

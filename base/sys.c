@@ -536,12 +536,18 @@ int sys_huge_memory_file(const char *name, uint64_t byte_len, int *fd)
 
 int sys_punch_hole(int fd, uint64_t offset, uint64_t byte_len)
 {
-        int err = injected(SYS_ALLOCATE, fd, offset, byte_len);
+        struct sys_change change = { .call = SYS_PUNCH, .fd = fd, .offset = offset, .byte_len = byte_len };
+        const int mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+        int err;
 
-        if (err)
-                return err;
-        return status(
-                syscall(SYS_fallocate, fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)byte_len));
+        do {
+                record_begin(&change);
+                err = injected(SYS_PUNCH, fd, offset, byte_len);
+                if (!err)
+                        err = status((int)syscall(SYS_fallocate, fd, mode, (off_t)offset, (off_t)byte_len));
+                record_end(&change, err);
+        } while (err == -EINTR);
+        return err;
 }
 
 int sys_is_hole_from(int fd, uint64_t offset)

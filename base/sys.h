@@ -29,6 +29,7 @@ enum sys_call {
         SYS_CHMOD,
         SYS_TRUNCATE,
         SYS_ALLOCATE,
+        SYS_PUNCH,
         SYS_SEEK,
         SYS_PREAD,
         SYS_PWRITE,
@@ -57,7 +58,7 @@ extern sys_failure_hook sys_fail;
  * that the kernel failed. Tests set it, to record a run (tests/crash); nothing else may. */
 struct sys_change {
         enum sys_call call; /* OPEN (only with O_CREAT or O_TRUNC), MKDIR, LINK, RENAME, UNLINK, TRUNCATE,
-                             * ALLOCATE, PWRITE, SYNC */
+                             * ALLOCATE, PUNCH, PWRITE, SYNC */
         int fd;             /* the directory where the call takes a name */
         int flags;          /* OPEN: open(2)'s; SYNC: 1 = data only */
         const char *name;
@@ -114,7 +115,8 @@ int sys_allocate(int fd, uint64_t offset, uint64_t byte_len);
 int sys_memory_file(const char *name, uint64_t byte_len, int *fd); /* memory of nobody else, sparse */
 /* The same in pages of 2 MiB that were reserved (hugetlb). */
 int sys_huge_memory_file(const char *name, uint64_t byte_len, int *fd);
-int sys_punch_hole(int fd, uint64_t offset, uint64_t byte_len); /* the memory is given back */
+/* They read as zeros, and their memory or disk space is given back. -EOPNOTSUPP: the file system cannot. */
+int sys_punch_hole(int fd, uint64_t offset, uint64_t byte_len);
 /* Is there nothing but a hole from there on? 1, 0 (also where the file system knows no holes), or -errno. */
 int sys_is_hole_from(int fd, uint64_t offset);
 

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include "heap/roots.h"
+#include "pages/page_trim.h"
 
 #define MAGIC UINT64_C(0x3170616568636178) /* "xacheap1" */
 
@@ -94,6 +95,14 @@ int xac_heap_open(xac_env *env, const char *file, int flags, xac_heap **heap)
         else
                 *heap = made;
         return err;
+}
+
+int xac_heap_trim(xac_heap *heap, int (*progress)(void *arg, uint64_t done, uint64_t total), void *arg,
+                  uint64_t *trimmed)
+{
+        if (!heap)
+                return -EINVAL;
+        return arena_txn(heap->arena) ? -EBUSY : page_trim(heap->arena, progress, arg, trimmed);
 }
 
 int xac_heap_close(xac_heap *heap)

@@ -16,6 +16,7 @@
 
 #include "base/low_descriptors.h"
 #include "pages/page_alloc.h"
+#include "pages/page_trim.h"
 
 enum { PAGE_BYTES_MIN = 4096, PAGE_BYTES_MAX = 65536 };
 
@@ -220,6 +221,14 @@ void arena_close(struct xac_arena *arena)
         if (arena->own_group != NO_GROUP)
                 arena_run(arena, XAC_NOSYNC, leave, arena);
         arena_free(arena);
+}
+
+int xac_arena_trim(xac_arena *arena, int (*progress)(void *arg, uint64_t done, uint64_t total), void *arg,
+                   uint64_t *trimmed)
+{
+        if (!arena || (arena->env && arena_txn(arena)))
+                return arena ? -EBUSY : -EINVAL;
+        return page_trim(arena, progress, arg, trimmed);
 }
 
 int xac_arena_close(xac_arena *arena)

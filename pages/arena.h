@@ -157,6 +157,9 @@ static inline void *arena_write(const struct xac_arena *arena, page_no page)
  * bytes. What was read of either is not to be used any more. In an environment nothing is copied. ARENA_LOST. */
 int arena_move(const struct xac_arena *arena, page_no to, page_no from);
 
+/* Makes a page zeros, and gives back what it takes. In a transaction the checkpoint does the latter. ARENA_LOST. */
+int arena_clear(const struct xac_arena *arena, page_no page);
+
 /* Runs the body in the open transaction, or in one of its own with these flags, repeated on conflicts. ARENA_LOST from
  * the body becomes -ECANCELED inside a transaction, and outside the reason; any other result is returned. XAC_WROTE:
  * it may write (flags), and nothing can be written. A body that

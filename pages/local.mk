@@ -13,4 +13,6 @@ libxacpages_la_SOURCES = \
         %D%/page_group.h \
         %D%/page_group_whole.c \
         %D%/page_map.h \
-        %D%/page_run.c
+        %D%/page_run.c \
+        %D%/page_trim.c \
+        %D%/page_trim.h

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/zeros.h"
+
 /* ---- taking ---- */
 
 /* Takes up to `count` pages of the own group; lets go of it with its last one. */
@@ -208,19 +210,13 @@ int page_alloc_is_free(struct xac_arena *arena, page_no page, bool *is_free)
 
 /* ---- the arena as a whole ---- */
 
-static bool page_is_zero(const struct xac_arena *arena, const void *page)
-{
-        const char *bytes = page;
-        return !bytes[0] && !memcmp(bytes, bytes + 1, arena->page_bytes - 1);
-}
-
 /* Page 0 is there, whatever the file is; it grows only when that page is right. */
 int page_alloc_probe(struct xac_arena *arena)
 {
         const struct group_map *map = arena_read(arena, map_of(0));
         if (!map)
                 return ARENA_LOST;
-        bool is_empty = page_is_zero(arena, map);
+        bool is_empty = are_zeros(map, arena->page_bytes);
         if (!is_empty && !map_is_sound(map, 0))
                 return XAC_FORMAT;
         int err = arena_grow(arena, GROUP_PAGES);
@@ -231,7 +227,7 @@ int page_alloc_probe(struct xac_arena *arena)
         if (!catalog)
                 return ARENA_LOST;
         if (is_empty)
-                return page_is_zero(arena, header) && page_is_zero(arena, catalog) ? 0 : XAC_FORMAT;
+                return are_zeros(header, arena->page_bytes) && are_zeros(catalog, arena->page_bytes) ? 0 : XAC_FORMAT;
         return header_is_sound(arena, header) ? 0 : XAC_FORMAT;
 }
 

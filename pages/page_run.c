@@ -112,6 +112,25 @@ int arena_move(const struct xac_arena *arena, page_no to, page_no from)
         return arena->env ? lost_if(xac_page_move(arena->env, target, source, 1)) : move_plain(arena, target, source);
 }
 
+/* ---- pages of nothing ---- */
+
+/* A hint: in a pool it stays. */
+static int give_plain(const struct xac_arena *arena, char *page)
+{
+        if (!arena->pool)
+                (void)madvise(page, arena->page_bytes, arena->fd >= 0 ? MADV_REMOVE : MADV_DONTNEED);
+        return 0;
+}
+
+int arena_clear(const struct xac_arena *arena, page_no page)
+{
+        char *bytes = arena_write(arena, page);
+        if (!bytes)
+                return ARENA_LOST;
+        memset(bytes, 0, arena->page_bytes);
+        return arena->env ? 0 : give_plain(arena, bytes);
+}
+
 /* ---- transactions ---- */
 
 struct run {

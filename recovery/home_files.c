@@ -11,6 +11,7 @@
 #include "base/checksum.h"
 #include "base/hook.h"
 #include "base/sys.h"
+#include "base/zeros.h"
 #include "recovery/checksums.h"
 #include "recovery/page_name.h"
 
@@ -326,6 +327,14 @@ static int write_checksum(const struct home_files *homes, struct home_file *file
         return err ? err : checksums_write(file->checksums_fd, page_no, &checksum, 1);
 }
 
+/* Zeros become a hole, where the file system can make one; but the file is as long as if they were written. */
+static int put_run(const struct home_files *homes, const struct home_file *file, uint64_t offset, size_t byte_len)
+{
+        if (homes->run_is_zeros && offset + byte_len <= file->size && !sys_punch_hole(file->fd, offset, byte_len))
+                return 0;
+        return sys_write_all(file->fd, homes->run, byte_len, offset);
+}
+
 static int write_run(struct home_files *homes)
 {
         struct home_file *file = &homes->file[page_file(homes->run_page)];
@@ -338,7 +347,7 @@ static int write_run(struct home_files *homes)
                 return 0;
         homes->run_pages = 0;
         file->is_written = true;
-        err = sys_write_all(file->fd, homes->run, byte_len, offset);
+        err = put_run(homes, file, offset, byte_len);
         if (!err && file->size < offset + byte_len)
                 file->size = offset + byte_len; /* its last page was not whole, and is read again by replay */
         if (err || file->checksums_fd < 0 || hook_has_bug(HOOK_BUG_CHECKSUMS_NOT_RESTORED))
@@ -347,22 +356,25 @@ static int write_run(struct home_files *homes)
 }
 
 /* Does the page continue the run, and is there room? Behind the last page of a file comes another file. */
-static bool run_takes(const struct home_files *homes, uint64_t page)
+static bool run_takes(const struct home_files *homes, uint64_t page, bool is_zeros)
 {
         return page == homes->run_page + homes->run_pages && page_file(page) == page_file(homes->run_page) &&
-               (homes->run_pages + 1) * homes->page_bytes <= RUN_BYTES;
+               is_zeros == homes->run_is_zeros && (homes->run_pages + 1) * homes->page_bytes <= RUN_BYTES;
 }
 
 int home_files_put(struct home_files *homes, const struct page_image *image)
 {
+        const bool is_zeros = are_zeros(image->bytes, homes->page_bytes);
         int err = home_files_need(homes, image->page);
 
-        if (!err && !run_takes(homes, image->page))
+        if (!err && !run_takes(homes, image->page, is_zeros))
                 err = write_run(homes);
         if (err)
                 return err;
-        if (!homes->run_pages)
+        if (!homes->run_pages) {
                 homes->run_page = image->page;
+                homes->run_is_zeros = is_zeros;
+        }
         memcpy(homes->run + (size_t)homes->run_pages * homes->page_bytes, image->bytes, homes->page_bytes);
         homes->run_pages++;
         return 0;

@@ -43,6 +43,7 @@ struct home_files {
         unsigned char *run; /* pages put, but not yet written: consecutive ones of one file */
         uint64_t run_page;  /* the first of them */
         uint32_t run_pages;
+        bool run_is_zeros;
 };
 
 /* Opens those that exist; `manifest` must stay. Failures that are not about one file alone are returned. */

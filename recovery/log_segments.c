@@ -309,3 +309,35 @@ void log_segments_recycle(struct log_segments *segments, uint32_t owner, uint64_
                 remove_free_locked(segments);
         shlock_unlock(&table->lock);
 }
+
+/* ---- At rest ---- */
+
+/* The newest segment, which has nothing yet. Out of the table first, as in free_lowest_locked(). */
+static void remove_highest_locked(struct log_segments *segments)
+{
+        struct log_table *table = segments->table;
+        const uint64_t begin = log_segments_limit(table) - table->segment_bytes;
+        struct log_segment_entry *entry = entry_at(table, begin);
+        char name[LOG_NAME_BYTES];
+
+        log_file_name(name, atomic_load(&entry->file_no));
+        atomic_store(&table->limit, begin);
+        atomic_store(&entry->segment_no, 0);
+        (void)sys_unlink(segments->directory, name);
+}
+
+/* Those that go were to be the next segments: they must not come back beside others of the same number. */
+int log_segments_cut(struct log_segments *segments, uint32_t owner, uint64_t end)
+{
+        struct log_table *table = segments->table;
+        const uint64_t kept_to = (end / table->segment_bytes + 2) * table->segment_bytes;
+
+        log_segments_recycle(segments, owner, end, table->segment_bytes);
+        if (log_segments_limit(table) <= kept_to)
+                return 0;
+        table_lock(segments, owner);
+        while (log_segments_limit(table) > kept_to && log_segments_limit(table) > atomic_load(&table->low))
+                remove_highest_locked(segments);
+        shlock_unlock(&table->lock);
+        return sys_sync(segments->directory);
+}

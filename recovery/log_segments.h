@@ -22,7 +22,7 @@
  * neither list until the environment is opened anew. Entries of segments between `low` and
  * `limit` never change, so writers read them without the lock.
  *
- *      log_segments.c      extend and recycle          log_segments_io.c   write and sync
+ *      log_segments.c      extend, recycle, cut         log_segments_io.c   write and sync
  *      log_table.c         what is found at open
  */
 
@@ -134,6 +134,10 @@ int log_segments_settle(struct log_segments *segments, uint64_t position);
 /* Frees the files of segments that end at or below `redo`, and that nobody holds; keeps up to `keep_bytes` of free
  * files and removes the others. */
 void log_segments_recycle(struct log_segments *segments, uint32_t owner, uint64_t redo, uint64_t keep_bytes);
+/* For the last one to leave, when everything before `end` is home: of the files that nobody holds only the segment that
+ * `end` is in stays, the next one, and a free file. -EIO, ...: a file that was removed may come back, and claim its
+ * segment beside another. */
+int log_segments_cut(struct log_segments *segments, uint32_t owner, uint64_t end);
 
 /* Opens what a leader needs to write [from, to), before anybody depends on it (R38); closes nothing that is needed
  * behind `durable`. -EMFILE, -ENFILE, -EACCES, ... */

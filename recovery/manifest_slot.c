@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/checksum.h"
+#include "base/zeros.h"
 #include "recovery/bytes.h"
 #include "recovery/data_name.h"
 #include "recovery/log_format.h"
@@ -138,11 +139,6 @@ static void place_encode(unsigned char *bytes, const struct manifest_place *plac
 {
         bytes_put_u32(bytes, place->first);
         bytes_put_u32(bytes + 4, place->units);
-}
-
-static bool are_zeros(const unsigned char *bytes, size_t byte_len)
-{
-        return !bytes[0] && memcmp(bytes, bytes + 1, byte_len - 1) == 0;
 }
 
 /* That has what the slot says: so an older library may open what it understands. */

@@ -49,7 +49,7 @@ static int check_chain(const struct check_tree *tree, const struct bpnode_shape 
                        const struct bpnode_record *record)
 {
         struct bpnode_overflow chain = overflow_of(record->value);
-        if (chain.byte_len > XAC_TREE_VALUE_MAX || bpnode_is_inline(shape, record->key.len, chain.byte_len))
+        if (chain.byte_len > XAC_TREE_VALUE_MAX || !bpnode_may_overflow(shape, record->key.len, chain.byte_len))
                 return check_fail(tree->check, leaf, tree->name, "a value has an impossible length");
         int err = overflow_walk(tree->check->arena, shape->tree_id, chain, check_link, (void *)tree);
         if (err == XAC_CORRUPT)

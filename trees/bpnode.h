@@ -36,7 +36,8 @@
  * Unterauer, "Prefix B-trees", 1977), or whole keys where the tree has its own comparison.
  *
  * Capacity: no record takes more than half of a page's room, so that a page that overflows can always be
- * split in two that do not (bpnode_split.c).
+ * split in two that do not (bpnode_split.c). Where a page of few records does harm, as their number must be a power of
+ * two (hash tables) or pages must not be full (cache-oblivious B-trees), no value takes more than a quarter page.
  *
  * Searching. A leaf is seldom in a cache, and then the misses that come one after the other are all that
  * counts: the keys that the next three halvings may need are fetched at once, the first ones before the
@@ -80,6 +81,7 @@ struct bpnode_shape {
         uint32_t tree_id;
         bool is_fixed;
         uint32_t value_bytes;     /* fixed: of a leaf's records */
+        bool has_quarters;        /* variable: a value that is longer than a quarter page is not in the leaf */
         xac_tree_compare compare; /* NULL: memcmp */
         void *compare_arg;
 };
@@ -180,8 +182,14 @@ static inline bool bpnode_is_inline(const struct bpnode_shape *shape, size_t key
 {
         if (shape->is_fixed)
                 return true;
-        return value_len <= shape->page_bytes / 4 &&
-               bpnode_leaf_bytes(shape, key_len, value_len) <= bpnode_capacity(shape) / 2;
+        return bpnode_leaf_bytes(shape, key_len, value_len) <= bpnode_capacity(shape) / 2 &&
+               (!shape->has_quarters || value_len <= shape->page_bytes / 4);
+}
+
+/* Or may be in overflow pages: until 0.1.0 all trees had quarters. */
+static inline bool bpnode_may_overflow(const struct bpnode_shape *shape, size_t key_len, size_t value_len)
+{
+        return value_len > shape->page_bytes / 4 || !bpnode_is_inline(shape, key_len, value_len);
 }
 
 /* Bytes used by records. */

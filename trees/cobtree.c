@@ -8,6 +8,7 @@ void cobtree_init(struct xac_arena *arena, const struct catalog_record *record, 
                                             .tree_id = record->tree_id,
                                             .is_fixed = record->key_bytes != 0,
                                             .value_bytes = record->value_bytes,
+                                            .has_quarters = true,
                                             .compare = compare,
                                             .compare_arg = compare_arg };
         memset(tree, 0, sizeof(*tree));

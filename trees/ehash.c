@@ -9,7 +9,8 @@ void ehash_init(struct xac_arena *arena, const struct catalog_record *record, st
         table->shape = (struct bpnode_shape){ .page_bytes = arena->page_bytes,
                                               .tree_id = record->tree_id,
                                               .is_fixed = record->key_bytes != 0,
-                                              .value_bytes = record->value_bytes };
+                                              .value_bytes = record->value_bytes,
+                                              .has_quarters = true };
 }
 
 void ehash_end(struct ehash *table)

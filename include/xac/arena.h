@@ -56,6 +56,15 @@ int xac_arena_open_env(xac_env *env, const char *file, enum xac_arena_access acc
  * (no arena), and what xac_snapshot_map() says. */
 int xac_arena_open_snapshot(xac_snapshot *snapshot, const char *file, xac_arena **arena);
 
+/* Gives back what free pages take on the disk, as malloc_trim(3) does with memory: they become zeros, by transactions
+ * of this call (XAC_NOSYNC) beside which others go on, and holes in the file when the next checkpoint takes them home,
+ * where the file system has holes (xac_checkpoint() waits for that). The file stays as long as it is. What has been
+ * deleted from trees is in the pages no more. *trimmed, unless it is NULL: bytes that were not zeros. `progress`,
+ * unless it is NULL, is told now and then how many bytes of the file were looked at; what it returns that is not 0 ends
+ * the call, and is returned. -EBUSY: a transaction is open; XAC_WROTE: it is a snapshot's; the errors of xac_run(). */
+int xac_arena_trim(xac_arena *arena, int (*progress)(void *arg, uint64_t done, uint64_t total), void *arg,
+                   uint64_t *trimmed);
+
 /* Its trees are closed by now, and no transaction is open (-EBUSY). */
 int xac_arena_close(xac_arena *arena);
 

@@ -114,6 +114,11 @@ typedef struct xac_heap_stats {
  * slab_bytes, run_bytes, free_bytes and kept_bytes. */
 int xac_heap_check(xac_heap *heap, xac_heap_stats *stats, void (*finding)(void *arg, const char *text), void *arg);
 
+/* Gives back what free pages take on the disk: xac_arena_trim(3) for a heap. -EBUSY: a transaction is open; the errors
+ * of xac_run(). */
+int xac_heap_trim(xac_heap *heap, int (*progress)(void *arg, uint64_t done, uint64_t total), void *arg,
+                  uint64_t *trimmed);
+
 #ifdef __cplusplus
 }
 #endif

@@ -24,8 +24,8 @@
  * returned, but the reason itself. What a kind of tree cannot do is -EOPNOTSUPP.
  *
  * Keys have 1 to XAC_TREE_KEY_MAX bytes and are ordered as memcmp() orders them (a key before its extensions), or by
- * the tree's comparison. Values have 0 to XAC_TREE_VALUE_MAX bytes; those longer than a quarter page, or too long for
- * half a page together with their key, lie in overflow pages.
+ * the tree's comparison. Values have 0 to XAC_TREE_VALUE_MAX bytes; those too long for half a page together with their
+ * key, and in cache-oblivious B-trees and hash tables those longer than a quarter page, lie in overflow pages.
  *
  * What is not a tree at all, or another one's page, is noticed (XAC_CORRUPT); the records inside of a page are taken
  * as they are. A file that may have been damaged is first asked by xac_tree_check(), which any bytes may be given.

@@ -222,9 +222,11 @@ int checkpoint_mark_clean(struct shared *shared, int directory)
         shared_lock_as_process(shared, &shared->control->file_lock);
         int err = write_clean_locked(shared, directory);
         shared_unlock_as_process(shared, &shared->control->file_lock);
-        if (!err && shared_is_durable(shared))
-                double_write_clear(directory);
-        return err;
+        if (err || !shared_is_durable(shared))
+                return err;
+        double_write_clear(directory);
+        return log_segments_cut(&shared->log.segments, control_owner_of_process(shared->process_no),
+                                log_end(&shared->log));
 }
 
 /* ---- all of it ---- */

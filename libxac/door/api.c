@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/zeros.h"
 #include "libxac/care/backup.h"
 #include "libxac/care/scrub.h"
 #include "libxac/care/snapshot.h"
@@ -425,21 +426,12 @@ int xac_sync(xac_env *env)
         return err ? err : leave(thread, thread_sync(thread));
 }
 
-/* Not so: what a program sets that was built for a later version. */
-static bool are_zeros(const uint64_t *words, size_t count)
-{
-        for (size_t i = 0; i < count; i++)
-                if (words[i])
-                        return false;
-        return true;
-}
-
 int xac_backup(xac_env *env, const char *destination, const xac_backup_options *options)
 {
         if (!env || !destination)
                 return -EINVAL;
         if (options && (options->stream < 0 ||
-                        !are_zeros(options->reserved, sizeof(options->reserved) / sizeof(options->reserved[0]))))
+                        !are_zeros(options->reserved, sizeof(options->reserved))))
                 return -EINVAL;
         if (env_is_forked(env))
                 return XAC_FORKED;
@@ -455,7 +447,7 @@ int xac_scrub(xac_env *env, const xac_scrub_options *options, xac_scrub_result *
         if (!options)
                 options = &defaults;
         if (!env || options->flags & ~(uint32_t)XAC_SCRUB_SUM ||
-            !are_zeros(options->reserved, sizeof(options->reserved) / sizeof(options->reserved[0])))
+            !are_zeros(options->reserved, sizeof(options->reserved)))
                 return -EINVAL;
         if (env->flags & XAC_RDONLY && options->flags & XAC_SCRUB_SUM)
                 return -EROFS;

@@ -6,6 +6,7 @@
 #include "base/hook.h"
 #include "base/invariant.h"
 #include "base/sys.h"
+#include "base/zeros.h"
 #include "libxac/version/dirty.h"
 #include "libxac/version/publish.h"
 #include "libxac/version/version.h"
@@ -72,31 +73,57 @@ static int put_checksums(const struct home_writer *writer, const struct dirty *d
         return err;
 }
 
+/* Pages side by side in one file that are all zeros, or none of them. */
+struct home_run {
+        struct iovec parts[RUN_PAGES];
+        uint32_t count;
+        bool is_zeros;
+};
+
+/* The run that begins with number i. */
+static void find_run(const struct dirty *dirty, uint32_t i, struct home_run *run)
+{
+        const uint32_t page_bytes = dirty->shared->page_bytes;
+        const uint64_t first = dirty_page(dirty, i);
+        run->is_zeros = are_zeros(shared_slot_bytes(dirty->shared, dirty_slot(dirty, i)), page_bytes);
+        for (run->count = 0; run->count < RUN_PAGES && i < dirty->slots.count; i++) {
+                char *bytes = shared_slot_bytes(dirty->shared, dirty_slot(dirty, i));
+                if (dirty_page(dirty, i) != first + run->count || are_zeros(bytes, page_bytes) != run->is_zeros)
+                        return;
+                run->parts[run->count++] = (struct iovec){ .iov_base = bytes, .iov_len = page_bytes };
+        }
+}
+
+/* Zeros become a hole, where the file system can make one, and are written where it does not. */
+static int put_run(int fd, struct home_run *run, uint64_t offset)
+{
+        const uint64_t byte_len = (uint64_t)run->count * run->parts[0].iov_len;
+        if (run->is_zeros && !sys_punch_hole(fd, offset, byte_len))
+                return 0;
+        return sys_write_vector_all(fd, run->parts, (int)run->count, offset);
+}
+
 /* Writes consecutive pages of one file, beginning with number i. Returns how many, or an error. */
 static int write_run(const struct home_writer *writer, const struct dirty *dirty, uint32_t i,
                      struct checksums_batch *checksums)
 {
-        struct iovec parts[RUN_PAGES];
-        struct shared *shared = dirty->shared;
-        uint64_t first = dirty_page(dirty, i);
+        struct home_run run;
+        const struct shared *shared = dirty->shared;
+        const uint64_t first = dirty_page(dirty, i);
         struct data_file *file = &writer->files->file[page_id_file(first)];
-        int count = 0;
-        while (count < RUN_PAGES && i + count < dirty->slots.count && dirty_page(dirty, i + count) == first + count) {
-                parts[count].iov_base = shared_slot_bytes(shared, dirty_slot(dirty, i + (uint32_t)count));
-                parts[count++].iov_len = shared->page_bytes;
-        }
-        invariant(count);
+        find_run(dirty, i, &run);
+        invariant(run.count);
         int err = files_attach(writer->files, page_id_file(first));
         if (!err)
                 err = files_check_cut(writer->files, page_id_file(first),
-                                      (page_id_no(first) + (uint64_t)count) << shared->page_shift);
+                                      (page_id_no(first) + run.count) << shared->page_shift);
         if (!err)
                 err = file_checksums_begin(&file->checksums);
         if (!err)
-                err = sys_write_vector_all(file->fd, parts, count, page_id_no(first) << shared->page_shift);
+                err = put_run(file->fd, &run, page_id_no(first) << shared->page_shift);
         if (!err)
-                err = put_checksums(writer, dirty, i, count, checksums);
-        return err ? err : count;
+                err = put_checksums(writer, dirty, i, (int)run.count, checksums);
+        return err ? err : (int)run.count;
 }
 
 static int write_all(const struct home_writer *writer, const struct dirty *dirty)

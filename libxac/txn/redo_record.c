@@ -15,6 +15,7 @@
 #include "base/invariant.h"
 #include "base/say.h"
 #include "base/sys.h"
+#include "base/zeros.h"
 #include "libxac/version/moves.h"
 #include "libxac/version/publish.h"
 #include "recovery/diff.h"
@@ -175,12 +176,14 @@ static size_t put_changes(const struct redo_page *page, uint32_t page_bytes, uns
         return byte_len;
 }
 
+/* Of zeros nothing is logged but that they are. */
 void redo_add(struct redo *redo, const struct shared *shared, const struct redo_page *page)
 {
         const uint32_t page_bytes = shared->page_bytes;
         unsigned char *at = (unsigned char *)redo->payload.items + redo->payload.count;
-        enum log_entry_kind kind = page->kind;
-        size_t byte_len = put_changes(page, page_bytes, at + LOG_ENTRY_HEADER);
+        const bool is_cleared = are_zeros(page->now, page_bytes);
+        enum log_entry_kind kind = is_cleared ? LOG_CLEARED : page->kind;
+        size_t byte_len = is_cleared ? 0 : put_changes(page, page_bytes, at + LOG_ENTRY_HEADER);
         invariant(redo->payload.count + LOG_ENTRY_HEADER + page_bytes <= redo->payload.capacity);
         if (byte_len > page_bytes) {
                 kind = LOG_IMAGE;

@@ -10,6 +10,7 @@
 #include "backup/backup_index.h"
 #include "backup/page_checksum.h"
 #include "base/checksum.h"
+#include "base/zeros.h"
 #include "recovery/bytes.h"
 #include "tests/backup/stand.h"
 #include "tests/support/chance.h"
@@ -161,14 +162,14 @@ static void a_checksum_sees_each_bit_and_where_it_is(void)
         unsigned char page[4096] = { 0 };
         const uint64_t zeros = page_checksum(page, sizeof(page));
 
-        check(page_is_zero(page, sizeof(page)));
+        check(are_zeros(page, sizeof(page)));
         for (size_t bit = 0; bit < 8 * sizeof(page); bit++) {
                 uint64_t checksum;
 
                 page[bit / 8] ^= (unsigned char)(1 << bit % 8);
                 checksum = page_checksum(page, sizeof(page));
                 check(checksum >> 32 != zeros >> 32 && (uint32_t)checksum != (uint32_t)zeros);
-                check(!page_is_zero(page, sizeof(page)));
+                check(!are_zeros(page, sizeof(page)));
                 page[bit / 8] = 0;
         }
 }

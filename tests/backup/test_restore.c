@@ -83,6 +83,29 @@ static void a_chain_is_put_together(void)
         stand_expect("middle", "file", BYTES, 0, "one");
 }
 
+/* A checkpoint makes holes of pages of zeros, and a hole is not what stood there. */
+static void pages_that_became_holes_are_zeros(void)
+{
+        xac_env *env = stand_open("env", XAC_CREATE, NULL);
+        unsigned char *view = stand_map(env, "file", BYTES);
+
+        put_all(env, view, "zero", 1);
+        check_ok(xac_checkpoint(env));
+        stand_back_up(env, "full", NULL);
+        check_ok(xbegin(env, 0));
+        memset(view + STAND_PAGE, 0, BYTES - STAND_PAGE);
+        check_ok(xend(env));
+        check_ok(xac_checkpoint(env));
+        stand_back_up(env, "first", "full");
+        stand_back_up(env, "full2", NULL);
+        check_ok(xac_close(env));
+        check_ok(stand_restore(stand_names("full", "first"), "restored"));
+        for (unsigned i = 0; i < PAGES; i += PAGES / 4) {
+                stand_expect("restored", "file", BYTES, (size_t)i * STAND_PAGE, i ? "" : "zero");
+                stand_expect("full2", "file", BYTES, (size_t)i * STAND_PAGE, i ? "" : "zero");
+        }
+}
+
 static void what_continues_another_does_not_open(void)
 {
         xac_env *env = make_chain(), *other = NULL;
@@ -163,9 +186,13 @@ static void destinations_that_are_there_stay(void)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                isolated_test(a_chain_is_put_together),          isolated_test(what_continues_another_does_not_open),
-                isolated_test(the_wrong_order_is_refused),       isolated_test(another_environment_is_refused),
-                isolated_test(damage_is_told_with_its_place),    isolated_test(a_backup_that_was_used_is_refused),
+                isolated_test(a_chain_is_put_together),
+                isolated_test(pages_that_became_holes_are_zeros),
+                isolated_test(what_continues_another_does_not_open),
+                isolated_test(the_wrong_order_is_refused),
+                isolated_test(another_environment_is_refused),
+                isolated_test(damage_is_told_with_its_place),
+                isolated_test(a_backup_that_was_used_is_refused),
                 isolated_test(destinations_that_are_there_stay),
         };
         return cmocka_run_group_tests_name("restore", tests, NULL, NULL);

@@ -35,7 +35,7 @@ static int count_name(void *count, const char *name)
         return 0;
 }
 
-/* One call of each kind, on `fd` and the page `memory`, harmless when it succeeds. */
+/* One call of each kind, on `fd` and the page `memory`, harmless when it succeeds. Long because it is a list. */
 static int one_call(enum sys_call call, int fd, void *memory)
 {
         struct stat st;
@@ -68,6 +68,8 @@ static int one_call(enum sys_call call, int fd, void *memory)
                 return sys_truncate(fd, 4096);
         case SYS_ALLOCATE:
                 return sys_allocate(fd, 0, 4096);
+        case SYS_PUNCH:
+                return sys_punch_hole(fd, 0, 4096);
         case SYS_SEEK:
                 other = sys_is_hole_from(fd, 0);
                 return other < 0 ? other : 0;

@@ -114,13 +114,14 @@ static void after_names(const struct sys_change *change)
 
 static size_t total_of(const struct sys_change *change)
 {
-        size_t total = 0;
+        size_t total = change->call == SYS_PUNCH ? change->byte_len : 0;
 
         for (int i = 0; i < change->count; i++)
                 total += change->parts[i].iov_len;
         return total;
 }
 
+/* A hole is zeros: what trace_add() has made. */
 static void before_write(const struct sys_change *change)
 {
         unsigned char *to;
@@ -161,7 +162,7 @@ static void after_write(const struct sys_change *change)
         event = trace_add(recorder.trace, TRACE_WRITTEN, 0);
         event->file = now.begun->file;
         event->begin = trace_place(recorder.trace, now.begun);
-        event->value = change->result;
+        event->value = change->call == SYS_PUNCH && !change->result ? (int64_t)change->byte_len : change->result;
         event->flags = (flags & O_DSYNC ? TRACE_IS_DURABLE : 0u) | (is_as_recorded(change) ? 0u : TRACE_IS_UNSTABLE);
 }
 
@@ -224,7 +225,7 @@ static void before(const struct sys_change *change)
                 before_names(change);
         else if (change->call == SYS_TRUNCATE || change->call == SYS_ALLOCATE)
                 before_size(change);
-        else if (change->call == SYS_PWRITE)
+        else if (change->call == SYS_PWRITE || change->call == SYS_PUNCH)
                 before_write(change);
         else if (change->call == SYS_SYNC)
                 now.begun = add_file_event(TRACE_SYNC, change->fd, 0);
@@ -234,7 +235,7 @@ static void after(const struct sys_change *change)
 {
         if (is_about_names(change->call))
                 after_names(change);
-        else if (change->call == SYS_PWRITE)
+        else if (change->call == SYS_PWRITE || change->call == SYS_PUNCH)
                 after_write(change);
         else if (change->call == SYS_SYNC)
                 after_sync(change);

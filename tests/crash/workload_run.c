@@ -43,11 +43,19 @@ static void open_env(struct life *life)
         trace_required(life->run->trace, WORLD_CREATED, 1);
 }
 
+static int trim(const struct seat_of_world *seat)
+{
+        return seat->world->workload->is_heap ? xac_heap_trim(seat->heap_desk.heap, NULL, NULL, NULL)
+                                              : xac_arena_trim(seat->desk.arena, NULL, NULL, NULL);
+}
+
 /* What a worker does after its commit k besides the next one. */
-static void care(struct life *life, unsigned lane, uint64_t k, uint64_t mine)
+static void care(struct life *life, const struct seat_of_world *seat, unsigned lane, uint64_t k, uint64_t mine)
 {
         const struct workload *workload = life->run->world->workload;
 
+        if (workload->trim_every && mine % workload->trim_every == 0)
+                check_ok(trim(seat));
         if (workload->sync_every && mine % workload->sync_every == 0) {
                 check_ok(xac_sync(life->env));
                 trace_required(life->run->trace, lane, k);
@@ -88,7 +96,7 @@ static void commit_all(int thread, struct life *life)
                         break;
                 if (!flags && !workload->is_nosync)
                         trace_required(run->trace, lane, k);
-                care(life, lane, k, mine);
+                care(life, &seat, lane, k, mine);
         }
         check_ok(workload_leave(&seat));
 }

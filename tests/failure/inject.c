@@ -93,6 +93,7 @@ static const struct {
         [SYS_CHMOD] = { "chmod", { -EPERM } },
         [SYS_TRUNCATE] = { "truncate", { -ENOSPC, -EIO } },
         [SYS_ALLOCATE] = { "fallocate", { -ENOSPC, -ENOMEM } },
+        [SYS_PUNCH] = { "punch", { -EOPNOTSUPP, -ENOSPC, -EIO } },
         [SYS_SEEK] = { "lseek", { -EIO } },
         [SYS_PREAD] = { "pread", { -EIO, -ENOMEM } },
         [SYS_PWRITE] = { "pwrite", { -ENOSPC, -EIO } },

@@ -25,7 +25,7 @@ enum {
         STEPS = 40,
         TREES = 2,
         KEYS = 300,
-        VALUE_ROOM = 3000, /* more than a quarter of a page: some lie in overflow pages */
+        VALUE_ROOM = 3000, /* more than half of a page: some lie in overflow pages */
         FIXED_VALUE = 24,
         TURNS = 100000,
         CHUNK = 65536

@@ -6,7 +6,7 @@ SUITES += heap
 SUITE_heap = $(HEAP_TESTS) %D%/killed
 TESTS += $(SUITE_heap)
 
-HEAP_TESTS = %D%/test_heap %D%/test_heap_cancel %D%/test_heap_check %D%/test_heap_damage %D%/test_heap_lost %D%/test_roots %D%/test_slab
+HEAP_TESTS = %D%/test_heap %D%/test_heap_cancel %D%/test_heap_check %D%/test_heap_damage %D%/test_heap_lost %D%/test_heap_trim %D%/test_roots %D%/test_slab
 check_PROGRAMS += $(HEAP_TESTS) %D%/killed
 
 HEAP_TEST_LIBS = tests/support/libsupport.la $(HEAP_LIBS) $(CMOCKA_LIBS)
@@ -25,6 +25,8 @@ HEAP_INSIDE_LIBS = tests/support/libsupport.la libxacheap-core.la $(UNIT_LIBS)
 %C%_test_heap_damage_LDADD = $(HEAP_INSIDE_LIBS)
 %C%_test_heap_lost_SOURCES = %D%/test_heap_lost.c
 %C%_test_heap_lost_LDADD = $(HEAP_TEST_LIBS)
+%C%_test_heap_trim_SOURCES = %D%/test_heap_trim.c
+%C%_test_heap_trim_LDADD = $(HEAP_TEST_LIBS)
 %C%_test_roots_SOURCES = %D%/test_roots.c
 %C%_test_roots_LDADD = $(HEAP_INSIDE_LIBS)
 %C%_test_heap_cancel_SOURCES = %D%/test_heap_cancel.c

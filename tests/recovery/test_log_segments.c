@@ -270,6 +270,47 @@ static void test_the_table_wraps(void **state)
         assert_sound();
 }
 
+static int fail_syncs(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
+{
+        (void)fd, (void)offset, (void)byte_len;
+        return call == SYS_SYNC ? -EIO : 0;
+}
+
+/* The one in use, the next one, and a free file stay. */
+static void test_at_rest_few_files_stay(void **state)
+{
+        struct stat st;
+
+        (void)state;
+        assert_int_equal(extend_to(12), 0);
+        assert_int_equal(log_segments_cut(&segments, ME, 5 * SEG + 100), 0);
+        assert_int_equal(low(), 5);
+        assert_int_equal(limit(), 7);
+        assert_int_equal(count_files(), 3);
+        assert_int_equal(fstatat(directory, "xac.log.11", &st, 0), -1);
+        assert_int_equal(log_segments_cut(&segments, ME, 5 * SEG + 100), 0);
+        assert_int_equal(count_files(), 3);
+        write_and_read_back(5 * SEG, SEG, 5); /* the log goes on */
+        assert_int_equal(extend_to(9), 0);
+        assert_int_equal(limit(), 9);
+        assert_sound();
+        sys_fail = fail_syncs;
+        assert_int_equal(log_segments_cut(&segments, ME, 5 * SEG + 100), -EIO);
+        sys_fail = NULL;
+}
+
+/* What an archive does not have yet. */
+static void test_at_rest_what_is_held_stays(void **state)
+{
+        (void)state;
+        assert_int_equal(extend_to(9), 0);
+        atomic_store(&stand_table()->held, 3 * SEG);
+        assert_int_equal(log_segments_cut(&segments, ME, 7 * SEG + 100), 0);
+        assert_int_equal(low(), 3);
+        assert_int_equal(limit(), 9);
+        assert_sound();
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -285,6 +326,8 @@ int main(void)
                 cmocka_unit_test_setup_teardown(test_a_failed_sync_is_an_io_error, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_a_position_without_segment_is_refused, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_recycled_files_are_used_again, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_at_rest_few_files_stay, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_at_rest_what_is_held_stays, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_recycling_keeps_as_much_as_it_is_told, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_a_free_file_that_vanished_is_forgotten, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_the_table_wraps, setup, teardown),

@@ -25,6 +25,7 @@ TOOL_TESTS = \
         %D%/test_damaged_double_write \
         %D%/test_give_up \
         %D%/test_get \
+        %D%/test_compact \
         %D%/test_heap \
         %D%/test_json \
         %D%/test_log \
@@ -108,6 +109,8 @@ TRACE_TESTED = %D%/json_check.c %D%/json_check.h %D%/trace_chew.c %D%/trace_chew
 %C%_test_give_up_LDADD = $(CONTRACT_LIBS)
 %C%_test_get_SOURCES = %D%/test_get.c tests/send/stream.c tests/send/stream.h $(TOOL_COMMON)
 %C%_test_get_LDADD = tests/support/libsupport.la $(SEND_CORE_LIBS) $(CMOCKA_LIBS)
+%C%_test_compact_SOURCES = %D%/test_compact.c $(TOOL_COMMON)
+%C%_test_compact_LDADD = tests/support/libsupport.la $(TREES_LIBS) $(HEAP_LIBS) $(CMOCKA_LIBS)
 %C%_test_heap_SOURCES = %D%/test_heap.c $(TOOL_COMMON)
 %C%_test_heap_LDADD = tests/support/libsupport.la $(HEAP_LIBS) $(CMOCKA_LIBS)
 %C%_test_json_SOURCES = %D%/test_json.c %D%/json_check.c %D%/json_check.h $(TOOL_COMMON)

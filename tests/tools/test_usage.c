@@ -42,7 +42,7 @@ static void help_is_given_and_is_no_mistake(void)
 
 static const char *const all_commands[] = { "stat",    "top",    "log",     "check",   "scrub", "repair",
                                             "recover", "backup", "restore", "archive", "clean", "heap",
-                                            "send",    "serve",  "get",     "trace" };
+                                            "compact", "send",   "serve",   "get",     "trace" };
 
 enum { STATUSES = 5, USAGE = 2 };
 

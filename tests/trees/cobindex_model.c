@@ -493,6 +493,7 @@ void model_open(enum model_keys keys)
                                       .tree_id = 77,
                                       .is_fixed = keys == MODEL_FIXED,
                                       .value_bytes = 8,
+                                      .has_quarters = true,
                                       .compare = keys == MODEL_OWN_ORDER ? compare_own : NULL };
         model.keys = keys;
         model.trend = COBINDEX_ANYWHERE;

@@ -13,7 +13,7 @@
 
 set -eu
 
-LIMIT=41
+LIMIT=43
 
 srcdir=${srcdir:-.}
 awk=${AWK:-awk}

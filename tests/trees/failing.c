@@ -30,6 +30,7 @@ static const struct {
         [SYS_CHMOD] = { "chmod", { -EPERM } },
         [SYS_TRUNCATE] = { "library's truncate", { -ENOSPC, -EIO } },
         [SYS_ALLOCATE] = { "fallocate", { -ENOSPC } },
+        [SYS_PUNCH] = { "punch", { -EOPNOTSUPP } },
         [SYS_SEEK] = { "lseek", { -EIO } },
         [SYS_PREAD] = { "pread", { -EIO } },
         [SYS_PWRITE] = { "pwrite", { -ENOSPC, -EIO } },

@@ -35,6 +35,7 @@ TREES_TESTS = \
         %D%/test_tree_pages \
         %D%/test_tree_patterns \
         %D%/test_tree_transactions \
+        %D%/test_trim \
         %D%/test_veb
 
 check_PROGRAMS += $(TREES_TESTS)
@@ -123,6 +124,8 @@ TREES_DAMAGED = %D%/damaged.c %D%/damaged.h $(TREES_WAYS)
 %C%_test_tree_cursor_LDADD = $(TREES_TEST_LIBS)
 %C%_test_tree_transactions_SOURCES = %D%/test_tree_transactions.c $(TREES_WAYS)
 %C%_test_tree_transactions_LDADD = $(TREES_TEST_LIBS)
+%C%_test_trim_SOURCES = %D%/test_trim.c $(TREES_ACCOUNT)
+%C%_test_trim_LDADD = $(TREES_INSIDE_LIBS) $(CMOCKA_LIBS)
 %C%_test_tree_full_SOURCES = %D%/test_tree_full.c $(TREES_SORTED) $(TREES_WAYS)
 %C%_test_tree_full_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc
 %C%_test_tree_full_LDADD = $(TREES_TEST_LIBS)

@@ -18,6 +18,7 @@ static const struct bpnode_shape shapes[] = {
         { .page_bytes = 65536, .tree_id = 9, .is_fixed = true, .value_bytes = 100 },
         { .page_bytes = 65536, .tree_id = 10, .is_fixed = true, .value_bytes = 8 },
         { .page_bytes = 4096, .tree_id = 11 },
+        { .page_bytes = 4096, .tree_id = 14, .has_quarters = true },
         { .page_bytes = 65536, .tree_id = 12 },
         { .page_bytes = 4096, .tree_id = 13, .compare = model_compare_by_length },
         { .page_bytes = 65536, .tree_id = 14, .compare = model_compare_by_length },
@@ -190,8 +191,10 @@ static void test_no_record_takes_more_than_half(void **state)
                         while (bpnode_is_inline(&shapes[i], key_len, value_len + 1))
                                 value_len++;
                         assert_true(bpnode_leaf_bytes(&shapes[i], key_len, value_len) <= half);
-                        assert_true(value_len == shapes[i].page_bytes / 4 ||
+                        assert_true((shapes[i].has_quarters && value_len == shapes[i].page_bytes / 4) ||
                                     bpnode_leaf_bytes(&shapes[i], key_len, value_len + 1) > half);
+                        assert_true(bpnode_may_overflow(&shapes[i], key_len, value_len + 1));
+                        assert_false(bpnode_may_overflow(&shapes[i], key_len, shapes[i].page_bytes / 8));
                 }
         }
 }

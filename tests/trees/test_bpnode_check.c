@@ -173,7 +173,7 @@ static void test_cells(void **state)
 
 static void test_values(void **state)
 {
-        static const uint16_t impossible[] = { 1025, BPNODE_OVERFLOW, BPNODE_OVERFLOW | 9, UINT16_MAX };
+        static const uint16_t impossible[] = { 2037, BPNODE_OVERFLOW, BPNODE_OVERFLOW | 9, UINT16_MAX };
         struct model *model;
 
         (void)state;

@@ -187,7 +187,7 @@ static void test_large_records_have_room_after_a_split(void **state)
                 unsigned i;
 
                 maker_start(&maker, &chance, KEYS_RANDOM);
-                maker.value_max = round % 3 ? shape->page_bytes / 4 : 1 + chance_below(&chance, 2000);
+                maker.value_max = round % 3 ? shape->page_bytes / 2 : 1 + chance_below(&chance, 2000);
                 memset(maker.prefix, (int)chance_below(&chance, 3), sizeof(maker.prefix));
                 maker.prefix_len = XAC_TREE_KEY_MAX - 8;
                 maker.kind = round % 5 ? KEYS_PREFIXED : KEYS_RANDOM;

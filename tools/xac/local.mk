@@ -52,6 +52,7 @@ TRACE_READER = \
         %D%/check_files.c \
         %D%/check_files.h \
         %D%/clean.c \
+        %D%/compact.c \
         %D%/get.c \
         %D%/get_list.c \
         %D%/get_list.h \

@@ -30,6 +30,7 @@ static const char help[] =
         "  restore   makes one from backups\n"
         "  archive   keeps its log, to take a backup on to any moment\n"
         "  clean     removes shared memory that nobody will use any more\n"
+        "  compact   gives back the disk space of its free pages\n"
         "  heap      checks the heap in a file of it, and says how full it is\n"
         "  trace     who lost to whom on which bytes, and how long commits took, by a file that XAC_TRACE made\n"
         "  send      measures how this machine sends best, for the server\n"
@@ -60,6 +61,7 @@ static const struct subcommand {
         { "restore", restore_main, restore_help },
         { "archive", archive_main, archive_help },
         { "clean", clean_main, clean_help },
+        { "compact", compact_main, compact_help },
         { "heap", heap_main, heap_help },
         { "trace", trace_main, trace_help },
         { "send", send_main, send_help },

@@ -9,6 +9,7 @@
 
 #include "backup/page_checksum.h"
 #include "base/sys.h"
+#include "base/zeros.h"
 #include "recovery/checksums.h"
 #include "recovery/seal.h"
 
@@ -128,7 +129,7 @@ static bool index_agrees(const struct repair_source *source, uint64_t page_no, c
         const struct backup_run *run = backup_index_find(&source->index, file_no, page_no);
 
         return run ? backup_index_checksum(&source->index, file_no, run, page_no) == page_checksum(bytes, page_bytes)
-                   : page_is_zero(bytes, page_bytes);
+                   : are_zeros(bytes, page_bytes);
 }
 
 int repair_source_judge(const struct repair_source *source, uint64_t page_no, const unsigned char *bytes,
