@@ -77,6 +77,7 @@ static int put_checksums(const struct home_writer *writer, const struct dirty *d
 struct home_run {
         struct iovec parts[RUN_PAGES];
         uint32_t count;
+        uint32_t page_bytes;
         bool is_zeros;
 };
 
@@ -85,6 +86,7 @@ static void find_run(const struct dirty *dirty, uint32_t i, struct home_run *run
 {
         const uint32_t page_bytes = dirty->shared->page_bytes;
         const uint64_t first = dirty_page(dirty, i);
+        run->page_bytes = page_bytes;
         run->is_zeros = are_zeros(shared_slot_bytes(dirty->shared, dirty_slot(dirty, i)), page_bytes);
         for (run->count = 0; run->count < RUN_PAGES && i < dirty->slots.count; i++) {
                 char *bytes = shared_slot_bytes(dirty->shared, dirty_slot(dirty, i));
@@ -97,7 +99,7 @@ static void find_run(const struct dirty *dirty, uint32_t i, struct home_run *run
 /* Zeros become a hole, where the file system can make one, and are written where it does not. */
 static int put_run(int fd, struct home_run *run, uint64_t offset)
 {
-        const uint64_t byte_len = (uint64_t)run->count * run->parts[0].iov_len;
+        const uint64_t byte_len = (uint64_t)run->count * run->page_bytes;
         if (run->is_zeros && !sys_punch_hole(fd, offset, byte_len))
                 return 0;
         return sys_write_vector_all(fd, run->parts, (int)run->count, offset);
