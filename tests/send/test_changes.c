@@ -14,7 +14,7 @@
 #include "tests/support/check.h"
 #include "tests/support/isolate.h"
 
-enum { PAGE_BYTES = 4096, LEAVES = 64, KEY_ROOM = 16, VALUE_ROOM = 2000, KEYS = 120, ANY = SEND_PAGE_MAX };
+enum { PAGE_BYTES = 4096, LEAVES = 64, KEY_ROOM = 16, VALUE_ROOM = 2100, KEYS = 120, ANY = SEND_PAGE_MAX };
 
 static const xac_tree_options kinds[] = { { .key_bytes = 8, .value_bytes = 8 },
                                           { .key_bytes = 8, .value_bytes = 0 },
