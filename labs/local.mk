@@ -97,6 +97,8 @@ EXTRA_DIST += \
         labs/isolation/meeting.c \
         labs/isolation/meeting.h \
         labs/isolation/recorder.h \
+        labs/isolation/replay.c \
+        labs/isolation/replay.h \
         labs/isolation/show.c \
         labs/isolation/ward.c \
         labs/isolation/ward.h \
@@ -110,6 +112,7 @@ EXTRA_DIST += \
         labs/instructor/isolation/wrong-common.patch \
         labs/instructor/isolation/wrong-first.patch \
         labs/instructor/isolation/wrong-hidden.patch \
+        labs/instructor/isolation/wrong-looksaway.patch \
         labs/instructor/isolation/wrong-neighbour.patch \
         labs/instructor/isolation/wrong-pairs.patch \
         labs/instructor/isolation/wrong-quiet.patch \
