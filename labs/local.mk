@@ -239,6 +239,8 @@ EXTRA_DIST += \
         labs/structure/grade.c \
         labs/structure/measure.c \
         labs/structure/measure.h \
+        labs/structure/model.c \
+        labs/structure/model.h \
         labs/structure/pairs.c \
         labs/structure/pairs.h \
         labs/structure/rivals.c \
@@ -260,6 +262,7 @@ EXTRA_DIST += \
         labs/instructor/structure/wrong-counter.patch \
         labs/instructor/structure/wrong-early.patch \
         labs/instructor/structure/wrong-full.patch \
+        labs/instructor/structure/wrong-lazy.patch \
         labs/instructor/structure/wrong-nodes.patch \
         labs/instructor/structure/wrong-outside.patch \
         labs/instructor/structure/wrong-parts.patch \
