@@ -97,6 +97,8 @@ EXTRA_DIST += \
         labs/isolation/meeting.c \
         labs/isolation/meeting.h \
         labs/isolation/recorder.h \
+        labs/isolation/replay.c \
+        labs/isolation/replay.h \
         labs/isolation/show.c \
         labs/isolation/ward.c \
         labs/isolation/ward.h \
@@ -110,6 +112,7 @@ EXTRA_DIST += \
         labs/instructor/isolation/wrong-common.patch \
         labs/instructor/isolation/wrong-first.patch \
         labs/instructor/isolation/wrong-hidden.patch \
+        labs/instructor/isolation/wrong-looksaway.patch \
         labs/instructor/isolation/wrong-neighbour.patch \
         labs/instructor/isolation/wrong-pairs.patch \
         labs/instructor/isolation/wrong-quiet.patch \
@@ -238,6 +241,8 @@ EXTRA_DIST += \
         labs/structure/grade.c \
         labs/structure/measure.c \
         labs/structure/measure.h \
+        labs/structure/model.c \
+        labs/structure/model.h \
         labs/structure/pairs.c \
         labs/structure/pairs.h \
         labs/structure/rivals.c \
@@ -259,6 +264,7 @@ EXTRA_DIST += \
         labs/instructor/structure/wrong-counter.patch \
         labs/instructor/structure/wrong-early.patch \
         labs/instructor/structure/wrong-full.patch \
+        labs/instructor/structure/wrong-lazy.patch \
         labs/instructor/structure/wrong-nodes.patch \
         labs/instructor/structure/wrong-outside.patch \
         labs/instructor/structure/wrong-parts.patch \

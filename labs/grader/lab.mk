@@ -21,6 +21,7 @@
 #       make grade LOUD=1               what the answer prints is shown at once
 #       make show                       runs the lab's demonstration
 #       make debug ONLY=TEST            one test in gdb, in one process, without a limit
+#       make trace ONLY=TEST            one test, run in the same way, writes what conflicts to OUT/xac.trace, for `xac trace`
 #       make grade HIDDEN=1             with the hidden tests, where labs/instructor is
 #       make grade VARIANT=FILE         with this in the place of the lab's variant.h
 #       make grade JSON=FILE            where the verdict goes; OUT/grade.json
@@ -131,6 +132,13 @@ grader: $(GRADER)/settings $(GRADER)/confine $(GRADER)/grade $(host_objects)
 debug: $(WORK)/debug
 	gdb $(if $(strip $(XAC)),-ex 'handle SIGSEGV nostop noprint pass') --args $< --here $(ONLY:%=--only %) $(SEED:%=--seed %)
 
+# By that program, as a host may make no files. The trace goes on where an old one ends.
+ifneq ($(strip $(XAC)),)
+trace: $(WORK)/debug
+	@rm -f $(abspath $(OUT))/xac.trace
+	@XAC_TRACE=$(abspath $(OUT))/xac.trace $< --here $(ONLY:%=--only %) $(SEED:%=--seed %) || test $$? -eq 1
+endif
+
 ifneq ($(strip $(SHOW_FILES)),)
 show: $(WORK)/show
 	@$<
@@ -192,4 +200,4 @@ $(GRADER)/hidden/%.o: $(hidden)/%.c | $(GRADER)/include/labs $(variant_header)
 
 -include $(wildcard $(WORK)/*/*.d $(GRADER)/*/*.d)
 
-.PHONY: always clean debug grade grader show stale
+.PHONY: always clean debug grade grader show stale trace

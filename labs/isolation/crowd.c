@@ -12,6 +12,7 @@
 #include "labs/grader/grader.h"
 #include "labs/grader/worker.h"
 #include "labs/isolation/judge.h"
+#include "labs/isolation/replay.h"
 
 enum { ORDERS = 4, WAIT_MS = 5000 };
 
@@ -77,6 +78,10 @@ static void leave_once(unsigned doctors)
                      "on call are 0x%x, and it should be one",
                      doctors, history, on_call);
         grader_check(cycles == 0, "doctors 0x%x begin to leave at one moment:\n%s%s", doctors, history, cycle);
+        grader_check(replay_finds_order(recorded),
+                     "doctors 0x%x begin to leave at one moment:\n%s"
+                     "no serial order gives this history, and the checker finds no cycle",
+                     doctors, history);
 }
 
 void crowd_leaves(enum duty leave, int flags, unsigned doctors)

@@ -4,7 +4,7 @@
 
 /*
  * Two doctors leave at the same time: A is stopped before each of its steps in turn, and B leaves meanwhile. After each
- * meeting the checker looks at the history.
+ * meeting the checker looks at the history, and so does the grader (replay.h).
  */
 
 #include "labs/isolation/recorder.h"
@@ -22,8 +22,8 @@ struct meeting_results {
         char shown[3000]; /* steps, history and cycle of the last that has a cycle */
 };
 
-/* Fails the test if nobody is on call and the checker finds no cycle, or if the history is not that of two who leave.
- */
+/* Fails the test if no serial order gives the history and the checker finds no cycle, or if the history is not that of
+ * two who leave. */
 void meet_all(const struct meeting *held, struct meeting_results *results);
 
 /* The same, where no cycle and no deserted ward may come out. */

@@ -16,7 +16,6 @@
 enum {
         SERIAL_ROUNDS = 20000,
         SERIAL_KEYS = 600,
-        PRELOADED = 500,
         CROWD = 800,
         CROWDED_MEETINGS = 10,
         PAIRS = 60,
@@ -167,20 +166,19 @@ static void test_crew(void)
 
 /* ------------------------------------------------------------------ part 3 */
 
-static uint64_t preloaded[PRELOADED];
+static uint64_t preloaded[PRELOADED_MOST];
+static int preloaded_count;
 
 static void preload(void)
 {
-        for (int i = 0; i < PRELOADED; i++)
-                preloaded[i] = random_key();
         table_open();
-        table_fill(preloaded, PRELOADED);
+        preloaded_count = table_preload(preloaded);
 }
 
 static struct pair draw_inserts(int number)
 {
         (void)number;
-        return (struct pair){ { PUT, random_key(), 1 }, { PUT, random_key(), 2 } };
+        return (struct pair){ { PUT, random_key(), random_key() }, { PUT, random_key(), random_key() } };
 }
 
 static void test_insert(void)
@@ -192,8 +190,8 @@ static void test_insert(void)
 /* Keys that were put one after the other: they may lie side by side. */
 static struct pair draw_replacements(int number)
 {
-        int first = number * 7 % (PRELOADED - 1);
-        return (struct pair){ { PUT, preloaded[first], 1 }, { PUT, preloaded[first + 1], 2 } };
+        int first = number * 7 % (preloaded_count - 1);
+        return (struct pair){ { PUT, preloaded[first], random_key() }, { PUT, preloaded[first + 1], random_key() } };
 }
 
 static void test_replace(void)
@@ -204,7 +202,8 @@ static void test_replace(void)
 
 static struct pair draw_readers(int number)
 {
-        return (struct pair){ { number % 2 ? GET : COUNT, preloaded[number], 0 }, { PUT, preloaded[number], 2 } };
+        return (struct pair){ { number % 2 ? GET : COUNT, preloaded[number], 0 },
+                              { PUT, preloaded[number], random_key() } };
 }
 
 static void test_readers(void)

@@ -14,12 +14,14 @@
 #include "labs/grader/stops.h"
 #include "labs/structure/acts.h"
 #include "labs/structure/changes.h"
+#include "labs/structure/model.h"
 
 enum {
         STEPS_MOST = 300,
         SPARSE = 16,
         SPARSE_MOST = 300000,
-        KEYS_MOST = 1024,
+        PRELOADED_LEAST = 450,
+        STRANGERS_MOST = 16,
         SHOWN_BYTES = 2500,
         PAGES_SHOWN = 3,
         ENDS_MOST = 3
@@ -28,14 +30,7 @@ enum {
 static xac_env *table_env;
 static const void *table_view;
 
-/* A set of keys, as it should be. */
-struct model {
-        int count;
-        struct entry {
-                uint64_t key, value;
-        } entry[KEYS_MOST];
-};
-
+static struct model table_model; /* what the table should hold */
 static struct outcome *outcomes; /* of A and B */
 static struct operation operations[2];
 
@@ -50,48 +45,26 @@ void table_open(void)
 void table_fill(const uint64_t *keys, int count)
 {
         int err = 0;
+        model_fill(&table_model, keys, count);
         host_do(ACT_FILL, keys, (size_t)count * sizeof(*keys), &err, sizeof(err));
         grader_check(err == 0, "table_put() returned %d in a table of less than %d keys", err, count);
 }
 
-/* ------------------------------------------------------------------ operations */
-
-static struct entry *model_find(struct model *model, uint64_t key)
+static uint64_t random_number(void)
 {
-        for (int i = 0; i < model->count; i++)
-                if (model->entry[i].key == key)
-                        return &model->entry[i];
-        return NULL;
+        return (uint64_t)grader_random(UINT32_MAX) << 32 | grader_random(UINT32_MAX);
 }
 
-static void model_fill(struct model *model, const uint64_t *keys, int count)
+int table_preload(uint64_t *keys)
 {
-        model->count = count;
+        const int count = PRELOADED_LEAST + (int)grader_random(PRELOADED_MOST - PRELOADED_LEAST);
         for (int i = 0; i < count; i++)
-                model->entry[i] = (struct entry){ keys[i], keys[i] };
+                keys[i] = random_number();
+        table_fill(keys, count);
+        return count;
 }
 
-static struct outcome model_operation(struct model *model, const struct operation *operation)
-{
-        struct outcome outcome = { 0, false, 0 };
-        struct entry *entry = model_find(model, operation->key);
-        if (operation->kind == PUT) {
-                if (entry == NULL) {
-                        entry = &model->entry[model->count++];
-                        entry->key = operation->key;
-                }
-                entry->value = operation->value;
-        } else if (operation->kind == COUNT)
-                outcome.value = (uint64_t)model->count;
-        else if (entry != NULL) {
-                outcome.is_there = true;
-                if (operation->kind == GET)
-                        outcome.value = entry->value;
-                else
-                        *entry = model->entry[--model->count];
-        }
-        return outcome;
-}
+/* ------------------------------------------------------------------ operations */
 
 static bool is_same(struct outcome a, struct outcome b)
 {
@@ -135,50 +108,73 @@ static int copy_body(void *bytes)
         return 0;
 }
 
+/* Keys of the model, and others, in an order that is drawn: the questions say nothing of the answers. */
+static size_t draw_questions(const struct model *model, uint64_t *keys)
+{
+        size_t count = 0;
+        for (int i = 0; i < model->count; i++)
+                keys[count++] = model->entry[i].key;
+        for (int i = 0; i < 2; i++)
+                keys[count++] = operations[i].key;
+        for (uint32_t more = 1 + grader_random(STRANGERS_MOST); more > 0; more--)
+                keys[count++] = random_number();
+        for (size_t i = count - 1; i > 0; i--) {
+                const size_t other = grader_random((uint32_t)i + 1);
+                const uint64_t key = keys[i];
+                keys[i] = keys[other];
+                keys[other] = key;
+        }
+        return count;
+}
+
+static bool is_right(struct model *model, uint64_t key, struct outcome found)
+{
+        const struct entry *entry = model_find(model, key);
+        return found.is_there == (entry != NULL) && (entry == NULL || found.value == entry->value);
+}
+
 /* Does the table hold what the model does? It is looked for in the bytes of the table alone, by a host that has seen
  * nothing else. */
 static bool holds(struct model *model)
 {
+        enum { QUESTIONS_MOST = KEYS_MOST + 2 + STRANGERS_MOST };
         static struct inspection {
                 char table[TABLE_BYTES];
-                uint64_t keys[KEYS_MOST];
+                uint64_t keys[QUESTIONS_MOST];
         } inspection;
-        static struct outcome found[KEYS_MOST + 1];
-        size_t count = (size_t)model->count;
-        for (size_t i = 0; i < count; i++)
-                inspection.keys[i] = model->entry[i].key;
+        static struct outcome found[QUESTIONS_MOST + 1];
+        const size_t count = draw_questions(model, inspection.keys);
         int err = xac_run(table_env, XAC_RDONLY, copy_body, inspection.table);
         grader_check(err == 0, "the table cannot be read: %s", xac_strerror(err));
         host_choose(HOST_APART);
         host_do(ACT_INSPECT, &inspection, TABLE_BYTES + count * sizeof(inspection.keys[0]), found,
                 (count + 1) * sizeof(found[0]));
         host_choose(HOST_BESIDE);
-        bool is_good = found[count].value == count;
+        bool is_good = found[count].value == (uint64_t)model->count;
         for (size_t i = 0; i < count; i++)
-                is_good = is_good && found[i].is_there && found[i].value == model->entry[i].value;
+                is_good = is_good && is_right(model, inspection.keys[i], found[i]);
         return is_good;
 }
 
 bool table_holds(const struct operation *puts, int count)
 {
         static struct model model;
-        grader_check(count <= KEYS_MOST, "more than %d keys", KEYS_MOST);
-        model.count = count;
+        model_fill(&model, NULL, 0);
         for (int i = 0; i < count; i++)
-                model.entry[i] = (struct entry){ puts[i].key, puts[i].value };
+                model_operation(&model, &puts[i]);
         return holds(&model);
 }
 
-static bool is_order(int first, const uint64_t *keys, int count)
+/* Do A and B, in this order, come to what they have returned, and to what is in the table? */
+static bool is_order(int first, struct model *after)
 {
-        static struct model model;
-        model_fill(&model, keys, count);
+        *after = table_model;
         for (int i = 0; i < 2; i++) {
                 int who = i == 0 ? first : 1 - first;
-                if (!is_same(outcomes[who], model_operation(&model, &operations[who])))
+                if (!is_same(outcomes[who], model_operation(after, &operations[who])))
                         return false;
         }
-        return holds(&model);
+        return holds(after);
 }
 
 static void describe(int number, char *text, size_t text_bytes)
@@ -206,6 +202,14 @@ static _Noreturn void fail(const char *what)
                     what);
 }
 
+static void check_order(void)
+{
+        static struct model after;
+        if (!is_order(0, &after) && !is_order(1, &after))
+                fail("neither A before B nor B before A comes to that");
+        table_model = after;
+}
+
 static void check_steps(bool stands, int n, int most)
 {
         grader_check(stands || n > 1, "A never touched the table");
@@ -216,8 +220,7 @@ static bool meet_at(int n, const uint64_t *keys, int count)
 {
         table_fill(keys, count);
         bool stands = steps_meet(n, act_a, act_b, NULL);
-        if (!is_order(0, keys, count) && !is_order(1, keys, count))
-                fail("neither A before B nor B before A comes to that");
+        check_order();
         return stands;
 }
 
@@ -245,16 +248,15 @@ void meet_sparsely(int stride, const uint64_t *keys, int count, struct operation
 
 void meet_death(const uint64_t *keys, int count, struct operation a)
 {
-        static struct model before, after;
+        static struct model after;
         bool stands = true;
         operations[0] = operations[1] = a;
         for (int n = 1; stands; n++) {
                 table_fill(keys, count);
-                model_fill(&before, keys, count);
-                model_fill(&after, keys, count);
+                after = table_model;
                 model_operation(&after, &a);
                 stands = steps_kill(n, act_a, NULL);
-                if (!holds(&after) && !(stands && holds(&before)))
+                if (!holds(&after) && !(stands && holds(&table_model)))
                         fail(stands ? "A was killed, and its operation has happened in part" : "the table is wrong");
                 check_steps(stands, n, STEPS_MOST);
         }
@@ -371,6 +373,7 @@ static bool meet_pair(struct pair pair, int number)
         grader_check(steps_at('A', TABLE_BYTES) <= ENDS_MOST,
                      "A takes %d transactions for one operation, of which one is enough", steps_at('A', TABLE_BYTES));
         const bool waits = stands && !steps_passed();
+        check_order();
         return conflict || waits || is_any_shared(writes);
 }
 

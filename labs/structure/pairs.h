@@ -24,6 +24,10 @@ void table_open(void);
 /* Empties it, and puts these keys, each with its own number as its value. */
 void table_fill(const uint64_t *keys, int count);
 
+/* The same with keys that are drawn, some hundred: their number says nothing of the test. Returns how many. */
+enum { PRELOADED_MOST = 850 };
+int table_preload(uint64_t *keys);
+
 /* Meetings of a and b, at each step of A, in a table that holds keys[count]; or grader_fail(). That is so, too, if A
  * takes more than 300 steps. Keys of the operations may be among them. */
 void meet(const uint64_t *keys, int count, struct operation a, struct operation b);
@@ -41,7 +45,8 @@ bool table_holds(const struct operation *puts, int count);
 
 /* A is stopped while B runs, before its first step or a write that is drawn; pair after pair, drawn by `draw`. Fails if
  * more than one in ten pairs conflict, or would if they came at another moment, and says which pages they share. A pair
- * with more accesses than are noted counts as one that conflicts. An A that should only read, and writes, fails. */
+ * with more accesses than are noted counts as one that conflicts. An A that should only read, and writes, fails; so
+ * does a pair that does not come to what some order of the two gives. */
 struct pair {
         struct operation a, b;
 };

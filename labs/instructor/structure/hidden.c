@@ -8,21 +8,21 @@
 #include "labs/structure/pairs.h"
 #include "labs/structure/serial.h"
 
-enum { CHURN = 100000, PRELOADED = 500, PAIRS = 60, MORE_THAN_FIT = 70000 };
+enum { CHURN = 100000, PAIRS = 60, MORE_THAN_FIT = 70000 };
 
-static uint64_t preloaded[PRELOADED];
+static uint64_t preloaded[PRELOADED_MOST];
+static int preloaded_count;
 
 static struct pair draw_deletes(int number)
 {
-        return (struct pair){ { DELETE, preloaded[number], 0 }, { DELETE, preloaded[PRELOADED - 1 - number], 0 } };
+        return (struct pair){ { DELETE, preloaded[number], 0 },
+                              { DELETE, preloaded[preloaded_count - 1 - number], 0 } };
 }
 
 static void test_deletes(void)
 {
-        for (int i = 0; i < PRELOADED; i++)
-                preloaded[i] = (uint64_t)grader_random(UINT32_MAX) << 32 | grader_random(UINT32_MAX);
         table_open();
-        table_fill(preloaded, PRELOADED);
+        preloaded_count = table_preload(preloaded);
         meet_apart(PAIRS, draw_deletes, "A and B delete different keys");
 }
 
