@@ -121,7 +121,9 @@ XACBENCH_COMMON = \
         bench/xacbench_place.c \
         bench/xacbench_records.c \
         bench/xacbench_records.h \
-        bench/xacbench_work.c
+        bench/xacbench_work.c \
+        bench/xacbench_ycsb.c \
+        bench/xacbench_ycsb.h
 XACBENCH_CPPFLAGS = $(AM_CPPFLAGS)
 XACBENCH_LIBS = bench/libbench.la $(TREES_LIBS) -lm
 if HAVE_LMDB

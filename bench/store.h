@@ -40,6 +40,7 @@ struct store_task {
         int worker;                    /* from 0; the first one looks after what has to be done for all */
 };
 
+enum { STORE_VALUE_MAX = 4096 };
 enum { STORE_FOUND = 0, STORE_ABSENT = 1, STORE_LOST = -1 };
 
 /* What was read, in short: sums of the first eight bytes. Every reader of many records makes one, so that all

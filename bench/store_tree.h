@@ -181,7 +181,22 @@ static int remove_key(void *arg, const void *key)
 struct visit {
         struct store_digest digest;
         uint64_t left;
+        const struct seat *seat;
 };
+
+/* Of a value in overflow pages the tree copies the beginning, for the digest, or all of it. */
+static const void *value_of(const struct visit *visit, const xac_tree_record *record)
+{
+        static _Thread_local char value[STORE_VALUE_MAX];
+        const size_t room = visit->digest.look ? sizeof(value) : sizeof(uint64_t);
+
+        if (record->value)
+                return record->value;
+        const int err = xac_tree_get(visit->seat->tree, record->key, record->key_len, value, room, NULL);
+        if (err && err != -ERANGE)
+                scratch_fail(err, "xac_tree_get");
+        return value;
+}
 
 enum { VISIT_ENDS = 1 };
 
@@ -189,14 +204,14 @@ static int visit_record(void *arg, const xac_tree_record *record)
 {
         struct visit *visit = arg;
         visit->digest.keys += store_word(record->key);
-        visit->digest.values += store_word(record->value);
+        visit->digest.values += store_word(value_of(visit, record));
         return --visit->left ? 0 : VISIT_ENDS;
 }
 
 static int visit_closely(void *arg, const xac_tree_record *record)
 {
-        const struct store_digest *digest = &((struct visit *)arg)->digest;
-        digest->look(digest->arg, record->key, record->key_len, record->value, record->value_len);
+        const struct visit *visit = arg;
+        visit->digest.look(visit->digest.arg, record->key, record->key_len, value_of(visit, record), record->value_len);
         return visit_record(arg, record);
 }
 
@@ -245,7 +260,7 @@ static int scan_records(const struct seat *seat, const void *from, struct visit 
 static int scan(void *arg, const void *from, uint64_t limit, struct store_digest *digest)
 {
         const struct seat *seat = arg;
-        struct visit visit = { *digest, limit };
+        struct visit visit = { *digest, limit, seat };
         int err = is_fixed(seat) && !digest->look && !STORE_IS_UNORDERED ? scan_runs(seat, from, &visit)
                                                                          : scan_records(seat, from, &visit);
         visit.digest.records += limit - visit.left;

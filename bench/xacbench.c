@@ -30,7 +30,7 @@ enum { EXPERIMENTS_MAX = 32, BAR = 30 };
 static const char PURPOSE[] = "The race of search structures. The first argument names experiments, "
                               "separated by commas, or is \"all\":\n"
                               "insert, insert-nosync, durable-insert, batch-insert, lookup, lookup-one, "
-                              "scan, range, mixed, delete, load.";
+                              "scan, range, mixed, delete, load, ycsb-load, ycsb-a to ycsb-f.";
 
 static struct bench {
         struct plan plan; /* what all runs have in common */
@@ -38,6 +38,7 @@ static struct bench {
                 memory_mib;
         struct little_memory memory;
         struct option_numbers processes, threads, reads;
+        bool is_durable;
         int systems;
         const struct store *stores[REPORT_SYSTEMS_MAX];
         struct csv csv;
@@ -146,8 +147,9 @@ static void parse(int argc, char **argv)
                 OPTION_NUMBER("durable-keys", bench.durable_keys, "the same for durable-insert; 0: as --keys"),
                 OPTION_NUMBER("preload", bench.preload, "records there before; 0: none, or as many as --keys"),
                 OPTION_NUMBER("key-size", bench.key_bytes, "bytes of a key: 8, or 16 to 500"),
-                OPTION_NUMBER("value-size", bench.value_bytes, "bytes of a value: 8 to 1000"),
+                OPTION_NUMBER("value-size", bench.value_bytes, "bytes of a value: 8 to 1900"),
                 OPTION_TEXT("dist", distribution, "of keys: uniform, zipf or ascending"),
+                OPTION_FLAG("durable", bench.is_durable, "whatever is committed is on disk, in all experiments"),
                 OPTION_FLAG("static", bench.plan.is_static, "what is there before was loaded in order, not put"),
                 OPTION_TEXT("reads", reads, "percentages of lookups in mixed"),
                 OPTION_NUMBER("batch", bench.batch, "inserts in a transaction of batch-insert"),
@@ -209,7 +211,7 @@ static bool makes_sense(const struct plan *plan)
         const char *only = plan->store->only;
         const bool is_one_worker = plan->processes * plan->threads == 1, is_private = !plan->store->data_file;
 
-        if (is_private && plan->experiment->promise != STORE_MEMORY)
+        if (is_private && plan->promise != STORE_MEMORY)
                 return false;
         if (only && strcmp(only, plan->experiment->name) != 0)
                 return false;
@@ -283,8 +285,11 @@ static void run_experiment(const struct experiment *experiment)
         struct plan plan = bench.plan;
 
         plan.experiment = experiment;
+        plan.promise = bench.is_durable ? STORE_DURABLE : experiment->promise;
+        if (experiment->is_zipf)
+                plan.distribution = ORDER_ZIPF;
         plan.keys = bench.keys ? bench.keys : experiment->default_keys;
-        if (bench.durable_keys && experiment->promise == STORE_DURABLE)
+        if (bench.durable_keys && plan.promise == STORE_DURABLE)
                 plan.keys = bench.durable_keys;
         plan.preload = bench.preload || !experiment->is_preloaded ? bench.preload : plan.keys;
         if (plan.distribution == ORDER_ZIPF && (experiment->order == ORDER_OWN || experiment->order == ORDER_SORTED)) {

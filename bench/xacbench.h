@@ -11,6 +11,7 @@
  *      xacbench_place.c        where it takes place
  *      xacbench_check.c        what the store must hold afterwards
  *      xacbench_work.c         what a worker does while it is measured
+ *      xacbench_ycsb.c         the same in the workloads of YCSB
  *      xacbench_order.c        which records, in which order
  *      xacbench_records.c      what they look like
  *      store.h, store_*.c      the systems
@@ -39,6 +40,8 @@ struct experiment {
         bool has_latencies; /* an operation is a call, which can be timed */
         bool is_slow;       /* so slow that reading the clock each time does not count */
         bool is_mixed, is_batched;
+        bool is_zipf;     /* whatever the command line says */
+        bool has_inserts; /* beside records that are there (xacbench_ycsb.h) */
         void (*work)(struct worker *worker);
         void (*check)(struct worker *worker); /* what was read; may be NULL */
 };
@@ -49,6 +52,7 @@ const struct experiment *experiment_at(int i);
 
 struct plan {
         const struct experiment *experiment;
+        enum store_promise promise; /* the experiment's, or more */
         const struct store *store;
         int processes, threads; /* of each process */
         uint64_t keys;          /* records that are put or chosen, by all workers together */
@@ -100,6 +104,16 @@ struct worker {
         uint64_t before_ns;         /* when the last operation ended */
         struct histogram *latency;
 };
+
+/* The time of an operation. */
+void work_lap(struct worker *worker);
+
+/* After each operation. */
+static inline void work_tick(struct worker *worker)
+{
+        if (__builtin_expect(worker->plan->is_timed, 0))
+                work_lap(worker);
+}
 
 /* What the order of this worker's records is. */
 struct order_spec plan_order(const struct plan *plan, int worker);

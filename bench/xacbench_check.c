@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "bench/xacbench_ycsb.h"
+
 static void *new_array(uint64_t count, size_t byte_len)
 {
         void *array = calloc(count + 1, byte_len);
@@ -22,6 +24,17 @@ static void *new_array(uint64_t count, size_t byte_len)
 
 /* ---- the store as a whole ---- */
 
+static void expect_inserted(const struct plan *plan, unsigned char *is_there)
+{
+        const int workers = plan->processes * plan->threads;
+
+        for (int w = 0; w < workers; w++) {
+                const uint64_t operations = order_share(plan->keys, w, workers);
+                for (uint64_t i = ycsb_inserted(plan, w, operations); i-- > 0;)
+                        is_there[plan->preload + i * (uint64_t)workers + (uint64_t)w] = 1;
+        }
+}
+
 /* Which records there are, by their numbers: a byte each. */
 static unsigned char *expected_records(const struct plan *plan, bool has_run)
 {
@@ -29,7 +42,11 @@ static unsigned char *expected_records(const struct plan *plan, bool has_run)
         unsigned char *is_there = new_array(plan->preload + plan->keys, 1);
 
         memset(is_there, 1, plan->preload);
-        if (!has_run || kind == ORDER_CHOSEN)
+        if (!has_run)
+                return is_there;
+        if (plan->experiment->has_inserts)
+                expect_inserted(plan, is_there);
+        if (kind == ORDER_CHOSEN)
                 return is_there;
         for (int w = 0; w < plan->processes * plan->threads; w++) {
                 const struct order_spec spec = plan_order(plan, w);

@@ -92,8 +92,7 @@ static void close_seat(struct member *member)
 static void open_to_work(struct member *member)
 {
         const struct plan *plan = member->worker.plan;
-        open_seat(member, plan->experiment->promise,
-                  plan->experiment->order == ORDER_NEW && member->worker.workers == 1);
+        open_seat(member, plan->promise, plan->experiment->order == ORDER_NEW && member->worker.workers == 1);
 }
 
 /* One record is read, so that everything is mapped; some systems have done so before. */
@@ -229,7 +228,7 @@ static void run_threads(struct member *members)
 static void fill(struct member *members)
 {
         const struct plan *plan = members->worker.plan;
-        const enum store_promise promise = plan->experiment->promise;
+        const enum store_promise promise = plan->promise;
 
         if (plan->store->filler)
                 members->worker.store = plan->store->filler;
@@ -240,7 +239,7 @@ static void fill(struct member *members)
 
 static void check_alone(struct member *members)
 {
-        open_seat(members, members->worker.plan->experiment->promise, false);
+        open_seat(members, members->worker.plan->promise, false);
         members->board->records = check_all(&members->worker);
         close_seat(members);
 }

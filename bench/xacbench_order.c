@@ -75,11 +75,9 @@ static int by_rank(const void *a, const void *b, void *shape)
         return (left > right) - (left < right);
 }
 
-/* The share of all that falls to this worker. */
-static uint64_t share_of(const struct order_spec *spec)
+uint64_t order_share(uint64_t count, int worker, int workers)
 {
-        const uint64_t workers = (uint64_t)spec->workers, worker = (uint64_t)spec->worker;
-        return spec->count / workers + (worker < spec->count % workers);
+        return count / (uint64_t)workers + ((uint64_t)worker < count % (uint64_t)workers);
 }
 
 void order_make(struct order *order, const struct order_spec *spec, const struct record_shape *shape)
@@ -87,7 +85,7 @@ void order_make(struct order *order, const struct order_spec *spec, const struct
         const bool is_new = spec->kind == ORDER_NEW || spec->kind == ORDER_SORTED;
         const uint64_t begin = is_new ? spec->first : 0, among = is_new ? spec->count : spec->first;
 
-        order->count = share_of(spec);
+        order->count = order_share(spec->count, spec->worker, spec->workers);
         order->numbers = malloc((order->count + 1) * sizeof(*order->numbers));
         if (!order->numbers)
                 scratch_fail(-ENOMEM, "the order of records");

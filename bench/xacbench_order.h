@@ -36,6 +36,9 @@ struct order {
 
 enum { ORDER_RECORDS_MAX = 4000000000 };
 
+/* How many of `count` fall to this worker. */
+uint64_t order_share(uint64_t count, int worker, int workers);
+
 void order_make(struct order *order, const struct order_spec *spec, const struct record_shape *shape);
 void order_free(struct order *order);
 

@@ -12,7 +12,7 @@ const char *record_shape_fault(const struct record_shape *shape)
         if (shape->key_bytes != WORD && (shape->key_bytes < DIGITS || shape->key_bytes > RECORD_KEY_MAX))
                 return "keys have 8 bytes, or 16 to 500";
         if (shape->value_bytes < RECORD_VALUE_MIN || shape->value_bytes > RECORD_VALUE_MAX)
-                return "values have 8 to 1,000 bytes";
+                return "values have 8 to 1,900 bytes";
         return NULL;
 }
 

@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { RECORD_KEY_MAX = 500, RECORD_VALUE_MIN = 8, RECORD_VALUE_MAX = 1000, RECORD_GENERATIONS = 4 };
+enum { RECORD_KEY_MAX = 500, RECORD_VALUE_MIN = 8, RECORD_VALUE_MAX = 1900, RECORD_GENERATIONS = 4 };
 
 struct record_shape {
         size_t key_bytes, value_bytes;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bench/support/measure.h"
+#include "bench/xacbench_ycsb.h"
 
 void work_fail(const struct plan *plan, const char *what)
 {
@@ -28,7 +29,7 @@ struct order_spec plan_order(const struct plan *plan, int worker)
 
 /* ---- steps ---- */
 
-static void lap(struct worker *worker)
+void work_lap(struct worker *worker)
 {
         const uint64_t now_ns = measure_now_ns();
         const uint64_t ns = now_ns - worker->before_ns;
@@ -38,13 +39,6 @@ static void lap(struct worker *worker)
                 worker->plan->trace_ns[worker->at * (uint64_t)worker->workers + (uint64_t)worker->number] =
                         ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
         worker->before_ns = now_ns;
-}
-
-/* After each operation. */
-static inline void tick(struct worker *worker)
-{
-        if (__builtin_expect(worker->plan->is_timed, 0))
-                lap(worker);
 }
 
 static int put_at(struct worker *worker, uint64_t at)
@@ -76,7 +70,7 @@ static void insert(struct worker *worker)
 {
         for (worker->at = 0; worker->at < worker->order.count; worker->at++) {
                 (void)put_at(worker, worker->at);
-                tick(worker);
+                work_tick(worker);
         }
         worker->operations = worker->order.count;
 }
@@ -109,7 +103,7 @@ static void look_up(struct worker *worker)
 {
         for (worker->at = 0; worker->at < worker->order.count; worker->at++) {
                 (void)get_at(worker, worker->at);
-                tick(worker);
+                work_tick(worker);
         }
         worker->operations = worker->order.count;
 }
@@ -122,7 +116,7 @@ static int get_all(void *arg)
         for (worker->at = 0; worker->at < worker->order.count; worker->at++) {
                 if (get_at(worker, worker->at) == STORE_LOST)
                         return STORE_LOST;
-                tick(worker);
+                work_tick(worker);
         }
         return 0;
 }
@@ -148,7 +142,7 @@ static void read_ranges(struct worker *worker)
         for (worker->at = 0; worker->at < count; worker->at++) {
                 record_make_key(&plan->shape, &worker->record, worker->order.numbers[worker->at]);
                 (void)worker->store->scan(worker->seat, worker->record.key, RANGE_RECORDS, &worker->digest);
-                tick(worker);
+                work_tick(worker);
         }
         worker->operations = count;
 }
@@ -164,7 +158,7 @@ static void read_and_replace(struct worker *worker)
                         (void)get_at(worker, worker->at);
                 else
                         (void)put_at(worker, worker->at);
-                tick(worker);
+                work_tick(worker);
         }
         worker->operations = worker->order.count;
 }
@@ -177,7 +171,7 @@ static void remove_all(struct worker *worker)
                 record_make_key(&plan->shape, &worker->record, worker->order.numbers[worker->at]);
                 if (worker->store->remove(worker->seat, worker->record.key) != STORE_FOUND)
                         work_fail(plan, "a record that was to be deleted is not found");
-                tick(worker);
+                work_tick(worker);
         }
         worker->operations = worker->order.count;
 }
@@ -232,6 +226,11 @@ void work_preload(struct worker *worker)
 /* ---- the list ---- */
 
 enum { MILLION = 1000000, QUARTER_MILLION = 250000 };
+
+/* What they have in common. */
+#define YCSB                                                                                           \
+        .promise = STORE_NOSYNC, .order = ORDER_CHOSEN, .default_keys = MILLION, .is_preloaded = true, \
+        .is_zipf = true, .has_latencies = true
 
 static const struct experiment experiments[] = {
         { .name = "insert",
@@ -328,6 +327,28 @@ static const struct experiment experiments[] = {
           .default_keys = MILLION,
           .is_alone = true,
           .work = load },
+        { .name = "ycsb-load",
+          .what = "an insert in each transaction",
+          .promise = STORE_NOSYNC,
+          .order = ORDER_NEW,
+          .default_keys = MILLION,
+          .has_latencies = true,
+          .work = insert },
+        { .name = "ycsb-a", .what = "half reads, half updates", YCSB, .work = ycsb_a },
+        { .name = "ycsb-b", .what = "95 % reads, 5 % updates", YCSB, .work = ycsb_b },
+        { .name = "ycsb-c", .what = "reads", YCSB, .work = ycsb_c },
+        { .name = "ycsb-d",
+          .what = "95 % reads of the latest records, 5 % inserts",
+          YCSB,
+          .has_inserts = true,
+          .work = ycsb_d },
+        { .name = "ycsb-e",
+          .what = "95 % scans of 1 to 100 records, 5 % inserts",
+          YCSB,
+          .is_ordered = true,
+          .has_inserts = true,
+          .work = ycsb_e },
+        { .name = "ycsb-f", .what = "half reads, half reads that are followed by an update", YCSB, .work = ycsb_f },
 };
 
 enum { EXPERIMENTS = sizeof(experiments) / sizeof(experiments[0]) };

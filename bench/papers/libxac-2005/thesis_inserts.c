@@ -46,6 +46,7 @@ static void plan_runs(const struct thesis *thesis)
         }
         inserts.plan = (struct plan){
                 .experiment = experiment_find("durable-insert"),
+                .promise = STORE_DURABLE,
                 .threads = 1,
                 .keys = thesis->inserts,
                 .shape = { .key_bytes = THESIS_KEY_BYTES, .value_bytes = THESIS_VALUE_BYTES, .is_random = true },

@@ -48,6 +48,7 @@ struct table {
 static struct plan plan_of(const char *experiment, const struct store *store, uint64_t keys)
 {
         return (struct plan){ .experiment = experiment_find(experiment),
+                              .promise = experiment_find(experiment)->promise,
                               .store = store,
                               .processes = 1,
                               .threads = 1,
