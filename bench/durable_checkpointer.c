@@ -128,6 +128,6 @@ int durable_checkpointer(struct durable *durable)
         print_table(&experiment);
         write_csv(&experiment);
         for (int kind = 0; kind < KINDS; kind++)
-                scratch_remove(&experiment.scratch[kind]);
+                commit_remove_used(&experiment.scratch[kind]);
         return 0;
 }

@@ -235,6 +235,6 @@ int durable_commit(struct durable *durable)
         int missed = print_verdicts(&experiment);
         for (int i = 0; i < experiment.cell_count; i++)
                 write_cell(&durable->csv, &experiment.cells[i]);
-        scratch_remove(&experiment.scratch);
+        commit_remove_used(&experiment.scratch);
         return missed;
 }

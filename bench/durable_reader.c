@@ -225,6 +225,6 @@ int durable_reader(struct durable *durable)
         print_table(&experiment);
         int missed = print_verdicts(&experiment);
         write_csv(&experiment);
-        scratch_remove(&experiment.scratch);
+        commit_remove_used(&experiment.scratch);
         return missed;
 }

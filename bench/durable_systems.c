@@ -3,9 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "bench/support/measure.h"
@@ -126,15 +130,66 @@ static void write_noise(const struct scratch *scratch, uint64_t byte_len)
         }
 }
 
+enum { KEEPERS_MAX = 4 };
+
+/* Processes that keep environments open. */
+static struct keeper {
+        const struct scratch *scratch; /* NULL: none */
+        pid_t pid;
+        int line; /* a byte this way: the environment is ready; and that way: it is not needed any more */
+} keepers[KEEPERS_MAX];
+
+static _Noreturn void keep(struct scratch *scratch, int line)
+{
+        char byte = 0;
+
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        scratch_open(scratch, 0);
+        write_noise(scratch, scratch->options->log_bytes);
+        must(xac_checkpoint(scratch->env), "xac_checkpoint");
+        if (write(line, &byte, 1) == 1)
+                (void)!read(line, &byte, 1);
+        scratch_close(scratch);
+        _exit(EXIT_SUCCESS);
+}
+
+static struct keeper *keeper_of(const struct scratch *scratch)
+{
+        for (int i = 0; i < KEEPERS_MAX; i++)
+                if (keepers[i].scratch == scratch)
+                        return &keepers[i];
+        scratch_fail(-ENOMEM, "keepers of environments");
+}
+
 void commit_make_used(struct scratch *scratch, const xac_options *options)
 {
+        struct keeper *keeper = keeper_of(NULL);
+        int ends[2];
+        char byte;
+
         scratch_make(scratch, COMMIT_PAGES);
         scratch->is_durable = true;
         scratch->options = options;
-        scratch_open(scratch, 0);
-        write_noise(scratch, options->log_bytes);
-        must(xac_checkpoint(scratch->env), "xac_checkpoint");
-        scratch_close(scratch);
+        must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) ? -errno : 0, "socketpair");
+        fflush(NULL);
+        *keeper = (struct keeper){ scratch, fork(), ends[0] };
+        if (keeper->pid == 0)
+                keep(scratch, ends[1]);
+        close(ends[1]);
+        if (keeper->pid < 0 || read(keeper->line, &byte, 1) != 1)
+                scratch_fail(keeper->pid < 0 ? -errno : -EIO, "a process that keeps the environment open");
+}
+
+void commit_remove_used(struct scratch *scratch)
+{
+        struct keeper *keeper = keeper_of(scratch);
+        char byte = 0;
+
+        if (write(keeper->line, &byte, 1) != 1 || waitpid(keeper->pid, NULL, 0) != keeper->pid)
+                scratch_fail(-errno, "a process that keeps the environment open");
+        close(keeper->line);
+        keeper->scratch = NULL;
+        scratch_remove(scratch);
 }
 
 /* ---- bare: the write alone ---- */

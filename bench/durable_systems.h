@@ -23,9 +23,11 @@ extern const struct system system_commit, system_bare;
 /* The environment of one of system_commit's seats. */
 xac_env *commit_seat_env(void *seat);
 
-/* Makes an environment as it is after long use: the log has been full once, so that its segments are
- * recycled, not made. */
+/* Makes an environment as it is in long use: the log has been full once, so that its segments are recycled, not made. A
+ * process keeps it open, as the last close would leave a few of them. */
 struct scratch;
 void commit_make_used(struct scratch *scratch, const xac_options *options);
+/* Lets that process end, and removes the environment. */
+void commit_remove_used(struct scratch *scratch);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include <xac/heap.h>
@@ -11,7 +12,7 @@
 
 #include "tests/tools/tool.h"
 
-enum { KEYS = 8000, KEPT_EACH = 20, VALUE_BYTES = 200, OBJECT_BYTES = 1 << 20 };
+enum { KEYS = 8000, KEPT_EACH = 20, VALUE_BYTES = 200, OBJECT_BYTES = 1 << 20, ZEROS_BYTES = 3 << 20 };
 
 static uint64_t bytes_on_disk(const char *name)
 {
@@ -33,7 +34,7 @@ static void fill_tree(xac_tree *tree)
                         check_ok(xac_tree_delete(tree, &key, sizeof(key)));
 }
 
-/* A tree and a heap of which most is free, and a file that is neither. */
+/* A tree and a heap of which most is free, and two files that are neither. */
 static void make(int flags)
 {
         static const xac_tree_options options = { .kind = XAC_TREE_BPLUS };
@@ -57,6 +58,7 @@ static void make(int flags)
         check_ok(xend(env));
         xac_heap_free(heap, object);
         check_ok(xac_heap_close(heap));
+        check(xac_mmap(env, "zeros", ZEROS_BYTES, 0) != MAP_FAILED);
         check_ok(xac_checkpoint(env));
         check_ok(xac_close(env));
 }
@@ -80,6 +82,7 @@ static void check_all(void)
         check_xac(0, "check", TOOL_ENV);
         check_xac(0, "heap", TOOL_ENV, "heap");
         check_equal(tool_sum(), 1);
+        check_equal(scratch_file_size(tool_path("zeros")), ZEROS_BYTES);
 }
 
 static void free_pages_are_given_back(void)

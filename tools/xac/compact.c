@@ -14,6 +14,7 @@
 
 #include "base/say.h"
 #include "base/sys.h"
+#include "base/zeros.h"
 #include "tools/xac/interrupt.h"
 #include "tools/xac/meter.h"
 #include "tools/xac/opening.h"
@@ -88,11 +89,30 @@ static int trim_heap(struct compact *compact, xac_env *env, const char *name, ui
         return err;
 }
 
+/* 1: is there anything in its first page? If not, it might become an arena, and to open that would make it longer. */
+static int is_used(xac_env *env, const char *name)
+{
+        xac_snapshot *snapshot;
+        xac_snapshot_file found = { .pages = 0 };
+        int err = xac_snapshot_open(env, 0, &snapshot);
+
+        if (err)
+                return err;
+        err = xac_snapshot_find(snapshot, name, &found);
+        const void *page = !err && found.pages ? xac_snapshot_page(snapshot, found.number, 0) : NULL;
+        const bool has_bytes = page && !are_zeros(page, found.page_bytes);
+        xac_snapshot_close(snapshot);
+        return err && err != -ENOENT ? err : has_bytes;
+}
+
 static int trim_file(struct compact *compact, xac_env *env, uint32_t file_no)
 {
         const char *name = compact->place.manifest.file_name[file_no];
-        int err = trim_trees(compact, env, name, &compact->trimmed[file_no]);
+        int err = is_used(env, name);
 
+        if (err <= 0)
+                return err;
+        err = trim_trees(compact, env, name, &compact->trimmed[file_no]);
         if (err == XAC_FORMAT)
                 err = trim_heap(compact, env, name, &compact->trimmed[file_no]);
         compact->is_known[file_no] = err != XAC_FORMAT && err != -ENOENT;
