@@ -430,8 +430,7 @@ int xac_backup(xac_env *env, const char *destination, const xac_backup_options *
 {
         if (!env || !destination)
                 return -EINVAL;
-        if (options && (options->stream < 0 ||
-                        !are_zeros(options->reserved, sizeof(options->reserved))))
+        if (options && (options->stream < 0 || !are_zeros(options->reserved, sizeof(options->reserved))))
                 return -EINVAL;
         if (env_is_forked(env))
                 return XAC_FORKED;

@@ -41,7 +41,7 @@ struct workload {
         unsigned move_percent;             /* so many of the changes are moves of pages (but the first of a file) */
         unsigned grow_every; /* a file more after so many commits, a page more after a quarter of it; 0: all at once */
         unsigned checkpoint_every, sync_every; /* by each worker, in commits; 0: never */
-        unsigned trim_every; /* likewise, of trees and heaps: free pages become zeros, and holes */
+        unsigned trim_every;                   /* likewise, of trees and heaps: free pages become zeros, and holes */
         unsigned pause_us;                     /* between two commits, for background work */
         bool has_checkpointer;                 /* a thread that does nothing else */
         bool has_durable_reader;               /* likewise: what XAC_DURABLE shows must be there after a crash */

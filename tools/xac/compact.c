@@ -35,8 +35,8 @@ const char compact_help[] =
         "           its archive takes nothing, which then lacks what is given up of the log\n"
         "  --help   this text\n"
         "\n"
-        "Exit status: 0 done, 1 failed, 2 usage, 4 it was not opened, as files are not as they were closed: changed by\n"
-        "others, or of another moment.\n";
+        "Exit status: 0 done, 1 failed, 2 usage, 4 it was not opened, as files are not as they were closed: changed\n"
+        "by others, or of another moment.\n";
 
 enum { SECTOR_BYTES = 512 /* in which stat(2) counts */ };
 
