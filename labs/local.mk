@@ -147,6 +147,7 @@ EXTRA_DIST += \
         labs/instructor/queue/wrong-last.patch \
         labs/instructor/queue/wrong-limit.patch \
         labs/instructor/queue/wrong-memory.patch \
+        labs/instructor/queue/wrong-naps.patch \
         labs/instructor/queue/wrong-oracle.patch \
         labs/instructor/queue/wrong-pid.patch \
         labs/instructor/queue/wrong-polling.patch \

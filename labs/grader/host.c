@@ -115,17 +115,21 @@ static bool leave_folder(bool is_apart)
         return !is_apart || chdir("/") == 0;
 }
 
-static _Noreturn void become_host(int socket, pid_t parent, uint32_t seed)
+/* Who stands apart meets nobody. */
+static char role(void)
 {
-        const bool is_apart = link_now == &links[HOST_APART];
-        char who[2] = { stops_role.who && !is_apart ? stops_role.who : '-', '\0' }, seed_text[16];
-        const bool has_steps = who[0] != '-' || (are_counted && !is_apart);
+        return link_now == &links[HOST_APART] ? '\0' : stops_role.who;
+}
+
+static _Noreturn void become_host(int socket, pid_t parent)
+{
+        const bool is_apart = link_now == &links[HOST_APART], is_first = role() == 'A';
+        const bool has_steps = role() != '\0' || (are_counted && !is_apart);
         const int kept[HOST_DESCRIPTORS] = { socket, has_steps ? memory_descriptor(MEMORY_STEPS) : -1,
                                              is_apart ? -1 : memory_descriptor(MEMORY_LAB),
-                                             who[0] == 'A' ? stops_role.said : -1, who[0] == 'A' ? stops_role.go : -1 };
-        char *const arguments[] = { "host", who, seed_text, NULL };
+                                             is_first ? stops_role.said : -1, is_first ? stops_role.go : -1 };
+        char *const arguments[] = { "host", NULL };
 
-        snprintf(seed_text, sizeof(seed_text), "%u", seed);
         keep_descriptors(kept);
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() == parent && leave_folder(is_apart) && confine(is_apart) == 0)
@@ -145,14 +149,13 @@ static void start_host(void)
 {
         int ends[2];
         pid_t parent = getpid();
-        uint32_t seed = draw_unknown();
         grader_check(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0, "socketpair: %s", strerror(errno));
         memory_prepare();
         fflush(NULL);
         pid_t host = fork();
         grader_check(host >= 0, "fork: %s", strerror(errno));
         if (host == 0)
-                become_host(ends[1], parent, seed);
+                become_host(ends[1], parent);
         if (link_now == &links[HOST_BESIDE])
                 worker_has_host(host);
         *link_now = (struct link){ host, parent, ends[0] };
@@ -245,6 +248,12 @@ static void receive_all(void *bytes, size_t byte_len)
         }
 }
 
+static void send_begin(void)
+{
+        const struct host_begin begin = { role(), draw_unknown() };
+        send_all(&begin, sizeof(begin));
+}
+
 /* What the host could not do, in its own words. */
 static _Noreturn void fail_as_said(size_t byte_len)
 {
@@ -260,8 +269,10 @@ size_t host_ask(int act, const void *in, size_t in_len, void *out, size_t out_mo
 {
         struct host_request request = { act, (uint32_t)in_len };
         struct host_reply reply;
-        if (link_now->host == 0 || link_now->owner != getpid())
+        if (link_now->host == 0 || link_now->owner != getpid()) {
                 start_host();
+                send_begin();
+        }
         send_all(&request, sizeof(request));
         send_all(in, in_len);
         receive_all(&reply, sizeof(reply));

@@ -22,7 +22,7 @@ void host_end(void);
 /* ------------------------------------------------------------------ the two ends */
 
 /* What a host finds open. Memory is there if it shares any (memory.h), the pipes for the A of two who meet (stops.h).
- * Its arguments are: who it is, and the seed of its grader_random(), which no other seed tells. */
+ */
 enum host_descriptor {
         HOST_LINE = 3,
         HOST_STEPS,
@@ -33,6 +33,12 @@ enum host_descriptor {
 };
 
 enum { HOST_NOT_STARTED = 126, HOST_SAID_BYTES = 4000, HOST_IN_MOST = 4 << 20, HOST_OUT_MOST = 64 << 20 };
+
+/* What comes first. It is no argument, as those are strings that an answer finds beside the name of its program. */
+struct host_begin {
+        int32_t who;   /* 'A' or 'B' of two who meet, or 0 */
+        uint32_t seed; /* of its grader_random(); no other seed tells it */
+};
 
 struct host_request {
         int32_t act;

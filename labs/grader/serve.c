@@ -88,17 +88,22 @@ static host_act *find_act(int number)
         grader_fail("there is no act %d", number);
 }
 
-int main(int argc, char **argv)
+static void begin(void)
 {
-        struct host_request request;
-        if (argc != 3)
-                return 2;
-        stops_role = (struct stops_role){ argv[1][0] == '-' ? '\0' : argv[1][0], HOST_SAID, HOST_GO };
-        random_begin((uint32_t)strtoul(argv[2], NULL, 10), "host");
+        struct host_begin begin;
+        receive_all(&begin, sizeof(begin));
+        stops_role = (struct stops_role){ (char)begin.who, HOST_SAID, HOST_GO };
+        random_begin(begin.seed, "host");
         if (fcntl(HOST_STEPS, F_GETFD) >= 0) /* else it has its own, which nobody sees */
                 memory_attach(MEMORY_STEPS, HOST_STEPS);
         if (fcntl(HOST_MEMORY, F_GETFD) >= 0)
                 memory_attach(MEMORY_LAB, HOST_MEMORY);
+}
+
+int main(void)
+{
+        struct host_request request;
+        begin();
         for (;;) {
                 receive_all(&request, sizeof(request));
                 grader_check(request.byte_len <= sizeof(in), "%u bytes are too many", request.byte_len);

@@ -89,6 +89,7 @@ static void test_serial(void)
 static void test_wake(void)
 {
         office_open();
+        (void)sleeps_when_met();
         wake_by_put();
         wake_by_done();
         wake_by_close();
@@ -97,6 +98,9 @@ static void test_wake(void)
 static void test_sleep(void)
 {
         office_open();
+        grader_check(sleeps_when_met(),
+                     "A takes from an empty queue, or puts into a full one, as in the test wake: nothing "
+                     "changes, and it looks again and again; it should sleep");
         sleep_in_take();
         sleep_in_put();
 }
