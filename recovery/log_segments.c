@@ -312,32 +312,35 @@ void log_segments_recycle(struct log_segments *segments, uint32_t owner, uint64_
 
 /* ---- At rest ---- */
 
-/* The newest segment, which has nothing yet. Out of the table first, as in free_lowest_locked(). */
-static void remove_highest_locked(struct log_segments *segments)
+/* The newest segment, which has nothing yet. It is pending once the table has it no more: so whoever comes after a death
+ * in between removes its file before another one gets its number. */
+static int remove_highest_locked(struct log_segments *segments)
 {
         struct log_table *table = segments->table;
         const uint64_t begin = log_segments_limit(table) - table->segment_bytes;
         struct log_segment_entry *entry = entry_at(table, begin);
-        char name[LOG_NAME_BYTES];
+        int err = discard_pending_locked(segments);
 
-        log_file_name(name, atomic_load(&entry->file_no));
+        if (err)
+                return err;
+        atomic_store(&table->pending, atomic_load(&entry->file_no));
         atomic_store(&table->limit, begin);
+        hook_step(HOOK_RECYCLED);
         atomic_store(&entry->segment_no, 0);
-        (void)sys_unlink(segments->directory, name);
+        return discard_pending_locked(segments);
 }
 
-/* Those that go were to be the next segments: they must not come back beside others of the same number. */
+/* Who may not remove files leaves them: on disk each is still the only one of its number. */
 int log_segments_cut(struct log_segments *segments, uint32_t owner, uint64_t end)
 {
         struct log_table *table = segments->table;
         const uint64_t kept_to = (end / table->segment_bytes + 2) * table->segment_bytes;
+        int err = 0;
 
         log_segments_recycle(segments, owner, end, table->segment_bytes);
-        if (log_segments_limit(table) <= kept_to)
-                return 0;
         table_lock(segments, owner);
-        while (log_segments_limit(table) > kept_to && log_segments_limit(table) > atomic_load(&table->low))
-                remove_highest_locked(segments);
+        while (!err && log_segments_limit(table) > kept_to && log_segments_limit(table) > atomic_load(&table->low))
+                err = remove_highest_locked(segments);
         shlock_unlock(&table->lock);
-        return sys_sync(segments->directory);
+        return err == -EACCES || err == -EPERM || err == -EROFS ? 0 : err;
 }

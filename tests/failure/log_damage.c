@@ -447,6 +447,8 @@ static void own_everything(uid_t user, gid_t group, mode_t directory_mode, mode_
                 const char *name = i < ledger.image.count ? ledger.image.file[i].name : "xac.lock";
 
                 snprintf(path, sizeof(path), "%s/%s", ledger.path, name);
+                if (chown(path, user, group) && errno == ENOENT) /* a close has left fewer files of the log */
+                        continue;
                 check_equal(chown(path, user, group), 0);
                 check_equal(chmod(path, file_mode), 0);
         }

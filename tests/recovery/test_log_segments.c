@@ -270,10 +270,10 @@ static void test_the_table_wraps(void **state)
         assert_sound();
 }
 
-static int fail_syncs(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
+static int fail_unlinks(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
 {
         (void)fd, (void)offset, (void)byte_len;
-        return call == SYS_SYNC ? -EIO : 0;
+        return call == SYS_UNLINK ? -EIO : 0;
 }
 
 /* The one in use, the next one, and a free file stay. */
@@ -294,9 +294,19 @@ static void test_at_rest_few_files_stay(void **state)
         assert_int_equal(extend_to(9), 0);
         assert_int_equal(limit(), 9);
         assert_sound();
-        sys_fail = fail_syncs;
+}
+
+/* What could not be removed does not stand beside another file of its number, whoever goes on. */
+static void test_at_rest_no_number_is_taken_twice(void **state)
+{
+        (void)state;
+        assert_int_equal(extend_to(12), 0);
+        sys_fail = fail_unlinks;
         assert_int_equal(log_segments_cut(&segments, ME, 5 * SEG + 100), -EIO);
         sys_fail = NULL;
+        assert_int_equal(limit(), 11);
+        assert_int_equal(extend_to(14), 0);
+        assert_sound();
 }
 
 /* What an archive does not have yet. */
@@ -328,6 +338,7 @@ int main(void)
                 cmocka_unit_test_setup_teardown(test_recycled_files_are_used_again, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_at_rest_few_files_stay, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_at_rest_what_is_held_stays, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_at_rest_no_number_is_taken_twice, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_recycling_keeps_as_much_as_it_is_told, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_a_free_file_that_vanished_is_forgotten, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_the_table_wraps, setup, teardown),
