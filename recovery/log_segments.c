@@ -312,8 +312,8 @@ void log_segments_recycle(struct log_segments *segments, uint32_t owner, uint64_
 
 /* ---- At rest ---- */
 
-/* The newest segment, which has nothing yet. It is pending once the table has it no more: so whoever comes after a death
- * in between removes its file before another one gets its number. */
+/* The newest segment, which has nothing yet. It is pending once the table has it no more: so whoever comes after a
+ * death in between removes its file before another one gets its number. */
 static int remove_highest_locked(struct log_segments *segments)
 {
         struct log_table *table = segments->table;
