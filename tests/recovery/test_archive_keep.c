@@ -98,7 +98,8 @@ static void a_header_in_each_block_is_no_log(void)
         const uint64_t once_us = processor_us() - begun_us;
         keep(&mark);
         check_equal(mark.next_record, 0); /* a gap */
-        check(processor_us() - begun_us < 50 * (once_us + 1000));
+        /* Usually 7 times; the kernel's part of it has taken 80 times. All payloads together are 1024 times as long. */
+        check(processor_us() - begun_us < 300 * (once_us + 1000));
 }
 
 /* However many are damaged before it, if they lie side by side. */
