@@ -4,7 +4,8 @@
 
 /*
  * The core workloads of YCSB, written from their definition (B. F. Cooper et al., "Benchmarking cloud serving systems
- * with YCSB", SoCC 2010): so many records are there; each operation is a transaction of its own.
+ * with YCSB", SoCC 2010): the store has plan->preload records, and a worker does each operation
+ * as a transaction of its own.
  *
  *      a   half reads, half updates                     b   95 % reads, 5 % updates
  *      c   reads                                        d   95 % reads of the latest, 5 % inserts
@@ -27,8 +28,8 @@ void ycsb_d(struct worker *worker);
 void ycsb_e(struct worker *worker);
 void ycsb_f(struct worker *worker);
 
-/* How many records a worker has inserted in so many operations. They are plan->preload + its number, and every
- * workers-th from there on. */
+/* How many records the worker has inserted after `operations` operations. Its first one is number plan->preload +
+ * worker, and each further one is as many numbers later as the plan has workers. */
 uint64_t ycsb_inserted(const struct plan *plan, int worker, uint64_t operations);
 
 #endif
